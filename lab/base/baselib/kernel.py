@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from . import stock, worktree
-from .core import BUILD, CONFIGS, ROOT, SRC, Fail, lock, rel, sha256, write_atomic
+from .core import BUILD, CONFIGS, ROOT, SRC, Fail, lock, rel, run, sha256, write_atomic
 
 OUT = BUILD / "out"
 IMAGE = "arch/x86/boot/bzImage"
@@ -104,10 +104,19 @@ def configure(tree, out, log, options, missing_ok=None):
         stamp.unlink(missing_ok=True)
         write_atomic(out / "fragments.config", text)
         make(tree, out, log, f"KCONFIG_ALLCONFIG={out}/fragments.config", "allnoconfig")
-    else:
+    elif kconfig_changed(tree, stamp):
         make(tree, out, log, "olddefconfig")
+    else:
+        return
     verify(parse_config(config.read_text()), options, missing_ok)
     write_atomic(stamp, key)
+
+
+def kconfig_changed(tree, stamp):
+    """Did any Kconfig file change since? kbuild would ask about new options."""
+    places = [tree] + [ROOT / part for part in ("mm", "arch") if (ROOT / part).is_dir()]
+    return bool(run(["find", *places, "-name", "Kconfig*", "-newer", stamp, "-print", "-quit"],
+                    "cannot look for changed Kconfig files"))
 
 
 def verify(final, options, missing_ok=None):

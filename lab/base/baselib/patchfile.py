@@ -170,7 +170,7 @@ def apply(section, before):
         if before is not None:
             target.write_bytes(before)
         done = subprocess.run(
-            ["patch", "--fuzz=0", "--force", "--silent", "--no-backup-if-mismatch",
+            ["patch", "--fuzz=0", "--force", "--no-backup-if-mismatch",
              "--reject-file=-", "file"],
             cwd=folder, input=section.text, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT)

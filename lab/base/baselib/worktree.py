@@ -113,7 +113,8 @@ class Tree:
         if actual[0] == "absent" and links:
             return None         # nothing of the developer's is in a removed link
         if path not in base and path not in self.recorded and path not in now:
-            return "new" if path.endswith(SOURCE_LIKE) else None
+            made_here = actual[0] == "file" and path.endswith(SOURCE_LIKE)
+            return "new" if made_here else None
         return "edit"
 
     # --- writing ----------------------------------------------------------
@@ -274,10 +275,11 @@ def describe(path, kind, name):
 
 def report_new(edits, name):
     """Say that files were made in the tree; they are left where they are."""
-    for path, kind in edits.items():
-        if kind == "new":
-            print(f"note: {rel(SRC / name)}/{path} is in no patch: a new file belongs in the "
-                  f"repository, as {path}, and in an Adds: line", file=sys.stderr)
+    new = [path for path, kind in edits.items() if kind == "new"]
+    if new:
+        more = f" and {len(new) - 1} more" if len(new) > 1 else ""
+        print(f"note: {rel(SRC / name)}/{new[0]}{more} in no patch: a new file belongs in the "
+              "repository, at its kernel path, and in an Adds: line", file=sys.stderr)
 
 
 def update(name="pghot", at=None, discard=False, soft=False):
@@ -297,6 +299,10 @@ def update(name="pghot", at=None, discard=False, soft=False):
         edits = tree.edits(series, states)
         report_new(edits, name)
         edits = {p: k for p, k in edits.items() if k != "new"}
+        if edits and soft and not tree.state:
+            print(f"note: {rel(tree.root)} was not made by make tree: used as it is",
+                  file=sys.stderr)
+            return tree
         if edits and discard:
             drop(tree, edits)
         elif edits:
@@ -306,8 +312,10 @@ def update(name="pghot", at=None, discard=False, soft=False):
     if not tree.is_current(series, at) or not soft:
         tree.create()
         tree.sync(series, states, at)
-    for path in series.strays():
-        print(f"note: {path} stands in no Adds: line of patches/", file=sys.stderr)
+    strays = series.strays()
+    if strays:
+        more = f" and {len(strays) - 1} more" if len(strays) > 1 else ""
+        print(f"note: {strays[0]}{more} in no Adds: line of patches/", file=sys.stderr)
     return tree
 
 
