@@ -10,9 +10,9 @@
  *
  * Frames keep the output binary-clean and complete: whoever has read 'x' has
  * read everything before it.  init executes this as process 1, so it also
- * reaps orphans and switches the machine off.
+ * reaps orphans and, after a last program, switches the machine off.
  *
- * Usage: agent <port> <file with the command, each word ended by a NUL>
+ * Usage: agent <port> <file with the command, each word ended by a NUL> <last>
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -162,6 +162,18 @@ static uint32_t relay(pid_t child, int out, int err, const sigset_t *mask)
 	return code(status);
 }
 
+static void run_last(char *path)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl(path, path, NULL);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 static void pipe_to_me(int p[2])
 {
 	if (pipe2(p, O_CLOEXEC))
@@ -177,7 +189,7 @@ int main(int argc, char **argv)
 	uint32_t result;
 	pid_t child;
 
-	if (argc != 3)
+	if (argc != 4)
 		return 1;
 	port = open(argv[1], O_WRONLY | O_CLOEXEC);
 	frame('h', NULL, 0);
@@ -195,6 +207,8 @@ int main(int argc, char **argv)
 	result = relay(child, out[0], err[0], &mask);
 	frame('x', &result, sizeof(result));
 
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	run_last(argv[3]);
 	sync();
 	reboot(RB_POWER_OFF);
 	return 1;

@@ -72,8 +72,19 @@ def memory_file(data):
     return fd
 
 
+def copy_out(fd, data, deadline):
+    """Write to one of our own outputs; TimeoutError if its reader stalls.
+    A pipe that selects as writable takes PIPE_BUF bytes without blocking."""
+    while data:
+        left = max(0.0, deadline - time.monotonic())
+        if not select.select([], [fd], [], left)[1]:
+            raise TimeoutError
+        data = data[os.write(fd, data[:select.PIPE_BUF]):]
+
+
 class Frames:
-    """Takes the agent's byte stream apart."""
+    """Takes the agent's byte stream apart.  write(1 or 2, bytes) gets the
+    command's output as it comes."""
 
     def __init__(self, write):
         self.write = write
@@ -101,7 +112,7 @@ class Frames:
 
 
 def _relay(proc, pipe, frames, deadline):
-    """Feed frames until QEMU closes the pipe; False if time ran out."""
+    """Feed frames until QEMU ended; False if time ran out."""
     while True:
         left = deadline - time.monotonic()
         if left <= 0:
@@ -111,7 +122,10 @@ def _relay(proc, pipe, frames, deadline):
         data = os.read(pipe, 1 << 16)
         if not data:
             break
-        frames.feed(data)
+        try:
+            frames.feed(data)
+        except TimeoutError:
+            return False
     try:
         proc.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -119,15 +133,18 @@ def _relay(proc, pipe, frames, deadline):
     return True
 
 
-def run(qemu, machine, kernel, initrd, log, append, share, timeout, write):
-    """Boot a guest and wait for its end.  machine: more QEMU options.
-    write(1 or 2, bytes) gets the command's output as it comes."""
+def run(qemu, machine, kernel, initrd, log, append="", share=None,
+        timeout=120, quiet=False):
+    """Boot a guest and wait for its end.  machine: more QEMU options; quiet:
+    drop the command's output, which otherwise goes to ours."""
     begin = time.monotonic()
+    deadline = begin + timeout
     initrd_fd = memory_file(initrd)
     pipe, pipe_w = os.pipe()
     cmd = [qemu] + qemu_args(kernel, initrd_fd, pipe_w, log, append,
                              share) + machine
-    frames = Frames(write)
+    frames = Frames((lambda fd, data: None) if quiet else
+                    (lambda fd, data: copy_out(fd, data, deadline)))
     with tempfile.TemporaryFile() as said:
         proc = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=said,
                                 stderr=said, pass_fds=(initrd_fd, pipe_w),
@@ -135,7 +152,7 @@ def run(qemu, machine, kernel, initrd, log, append, share, timeout, write):
         try:
             os.close(pipe_w)
             os.close(initrd_fd)
-            in_time = _relay(proc, pipe, frames, begin + timeout)
+            in_time = _relay(proc, pipe, frames, deadline)
         finally:
             proc.kill()
             proc.wait()

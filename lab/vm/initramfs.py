@@ -80,7 +80,6 @@ class Archive:
             self.bytes(name, f.read(), stat.S_IMODE(os.stat(path).st_mode))
 
     def finish(self):
-        self.seen.discard("TRAILER!!!")
         self._entry("TRAILER!!!", 0)
         data = b"".join(self.parts)
         return data + bytes(-len(data) % 512)
@@ -126,13 +125,14 @@ def _pack_base(busybox, agent):
     for applet in applets:
         a.link("bin/" + applet, "busybox")
     a.file("lab/agent", agent)
+    a.file("lab/finish", os.path.join(HERE, "finish"))
     a.file("init", os.path.join(HERE, "init"))
     return a.finish()
 
 
 def _stamp(busybox):
     h = hashlib.sha256()
-    for name in ("agent.c", "init", "initramfs.py"):
+    for name in ("agent.c", "init", "finish", "initramfs.py"):
         with open(os.path.join(HERE, name), "rb") as f:
             h.update(f.read())
     st = os.stat(busybox)
