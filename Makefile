@@ -12,7 +12,8 @@ flag = $(if $(filter-out 0,$($(1))),$(2))
 help: ## list the targets
 	@grep -hE '^[a-z][a-z-]*(-NAME)?:.*##|^##' $(MAKEFILE_LIST) | \
 		sed -E 's:^## ::; s|:.*## |\t|' | expand -t 16
-	@for name in $(optional); do printf '%-15s %s\n' "$$name" "lab script"; done
+	@$(foreach part,$(present),printf '%-15s %s\n' '$(call field,$(part),1)' \
+		'$(subst _, ,$(call field,$(part),3))';)
 
 setup: ## install the Debian packages that the rest needs
 	@$(BASE)/setup
@@ -41,6 +42,28 @@ unit: ## test the tools of lab/base
 ## kernel-NAME	build a kernel: base pghot pghot-precise pghot-off debug kcsan
 kernel-%: setup
 	@$(BASE)/build $*
+
+# Targets of other parts of the lab: there once their script is.
+# NAME=SCRIPT=DESCRIPTION, blanks written as '_'.
+parts := \
+	check=lab/check=all_the_tests \
+	demo=lab/bench/demo=stock_against_pghot,_in_a_few_minutes \
+	bench=lab/bench/run=the_measurements_of_the_README \
+	parity=lab/bench/parity=the_same_pages_promoted_as_by_stock \
+	stall=lab/bench/stall=how_long_a_migration_stalls_accessors \
+	idle=lab/bench/idle=what_pghot_costs_when_off_or_idle \
+	teeth=lab/teeth/run=faults_planted,_and_the_tests_that_must_see_them \
+	errors=lab/check-errors=what_the_user_sees_when_things_go_wrong
+
+field = $(word $(2),$(subst =, ,$(1)))
+present := $(foreach part,$(parts),$(if $(wildcard $(call field,$(part),2)),$(part)))
+
+define part_rule
+.PHONY: $(call field,$(1),1)
+$(call field,$(1),1): setup
+	@$(call field,$(1),2) $$(ARGS)
+endef
+$(foreach part,$(present),$(eval $(call part_rule,$(part))))
 
 clean: ## remove what was built, keep the sources
 	@rm -rf build/out build/series build/series-git

@@ -138,13 +138,13 @@ class Series:
             states.append(self.step(states[-1], index))
         return states
 
-    def digest(self, maintainers=True):
+    def digest(self):
         """Changes when a tree assembled from the series would."""
         parts = []
         for patch in self.patches:
             sections = {path: sha256(s.text) for path, s in sorted(patch.sections.items())}
             parts.append([patch.name, sorted(patch.adds), sections])
-        if maintainers and MAINTAINERS in self.adds:
+        if MAINTAINERS in self.adds:
             parts.append(sha256((self.root / MAINTAINERS).read_bytes()))
         return sha256(json.dumps(parts).encode())
 

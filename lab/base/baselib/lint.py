@@ -82,7 +82,7 @@ def sparse():
         return binary
     aptsource.update("sparse", ["sid"], kind="deb-src")
     source = aptsource.download_source("sparse", "sparse")
-    run(["make", "-C", source, f"-j{os.cpu_count()}", "sparse"], "cannot build sparse",
+    run(["make", "-C", source, f"-j{os.cpu_count()}", "CC=gcc", "sparse"], "cannot build sparse",
         env=kernel.environment())
     fresh = SPARSE.with_name(f".sparse.{os.getpid()}.tmp")
     shutil.rmtree(fresh, ignore_errors=True)

@@ -3,7 +3,7 @@
 from . import patchfile, stock
 from .assemble import MAINTAINERS, Series, File
 from .core import Fail, rel
-from .worktree import Tree, describe, report_new, stock_file
+from .worktree import Tree, describe, entry, report_new, stock_file
 
 
 def refresh(name="pghot", add=False, files=(), stay=False):
@@ -13,7 +13,6 @@ def refresh(name="pghot", add=False, files=(), stay=False):
     if not tree.root.is_dir():
         raise Fail(f"no {rel(tree.root)}: make tree")
     states = series.states()
-    check_unmoved(tree, series)
     edits = chosen_edits(tree, series, states, files)
     if not edits:
         return "nothing to refresh"
@@ -21,6 +20,7 @@ def refresh(name="pghot", add=False, files=(), stay=False):
     if not index:
         raise Fail('no patch is applied to write to: lab/base/new-patch "SUBJECT"')
     top = series.patches[index - 1]
+    check_unmoved(tree, top, edits, states[index])
     check_added(tree, series, top, edits, add)
     rewrite(top, edits, states[index - 1], tree)
     rest = reapply(series, states, index, top)
@@ -34,17 +34,20 @@ def refresh(name="pghot", add=False, files=(), stay=False):
     return f"{rel(top.path)}: {', '.join(sorted(edits))}{also}"
 
 
-def check_unmoved(tree, series):
-    """An edit is a difference to what the tree was assembled from."""
+def check_unmoved(tree, top, edits, state):
+    """An edit is a difference to what the tree was assembled from.
+
+    So that must still be what the series gives for the edited files; what
+    it gives for others may have changed since.
+    """
     if tree.state.get("pending"):
         raise Fail("the last make tree was interrupted: run it again first")
-    if tree.state and tree.state.get("hunks") not in (None, hunk_digest(series)):
-        raise Fail("patches/ changed since make tree: save your edits (lab/base/quilt diff), "
-                   "make tree DISCARD=1, and make them again")
-
-
-def hunk_digest(series):
-    return series.digest(maintainers=False)
+    moved = [p for p in edits if p in state and tree.assembled(p) != entry(p, state[p])]
+    if tree.state.get("top") not in (None, top.name):
+        moved = list(edits)
+    if moved:
+        raise Fail(f"patches/ changed since make tree, for {moved[0]} too: save your edits "
+                   "(lab/base/quilt diff), make tree DISCARD=1, and make them again")
 
 
 def chosen_edits(tree, series, states, files):

@@ -61,6 +61,10 @@ class Tree:
     def recorded(self):
         return self.state.get("files", {})
 
+    def assembled(self, path):
+        """The entry of what make tree put at PATH."""
+        return self.recorded.get(path) or look(STOCK / path)
+
     def is_current(self, series, at):
         stamp = stock.read_stamp() or {}
         return (self.root.is_dir() and not self.state.get("pending")
@@ -152,8 +156,7 @@ class Tree:
         wanted = self.wanted(series, states[index])
         entries = {path: entry(path, file) for path, file in wanted.items()}
         for path in carry:
-            known = self.recorded.get(path) or look(STOCK / path)
-            if path in entries and entries[path] != known:
+            if path in entries and entries[path] != self.assembled(path):
                 raise Fail(f"{path} has edits and the series changes it too: make refresh "
                            "first, or make tree DISCARD=1 to drop them")
         # Pending: after an interruption old and new content are both ours.
@@ -164,7 +167,7 @@ class Tree:
         self.write_quilt(series, states, index)
         self.state.pop("pending", None)
         self.save(at=at, digest=series.digest(), files=entries,
-                  hunks=series.digest(maintainers=False),
+                  top=series.patches[index - 1].name if index else None,
                   stock=stock.read_stamp()["key"])
 
     def wanted(self, series, state):
@@ -285,8 +288,8 @@ def report_new(edits, name):
 def update(name="pghot", at=None, discard=False, soft=False):
     """Assemble the tree NAME up to patch AT; refuse to lose edits.
 
-    SOFT: keep the patch it stands at, and leave edits alone as long as the
-    series did not change.
+    SOFT: keep the patch it stands at, and leave edits alone unless the
+    series changed for the edited files.
     """
     stock.ensure()
     tree, series = Tree(name), Series()
@@ -294,7 +297,7 @@ def update(name="pghot", at=None, discard=False, soft=False):
         at = tree.at
         if tree.is_current(series, at):
             return tree
-    states = series.states()
+    states, carry = series.states(), ()
     if tree.root.is_dir() and tree.state.get("stock") in (None, stock.read_stamp()["key"]):
         edits = tree.edits(series, states)
         report_new(edits, name)
@@ -305,13 +308,14 @@ def update(name="pghot", at=None, discard=False, soft=False):
             return tree
         if edits and discard:
             drop(tree, edits)
+        elif soft:
+            carry = edits.keys()
         elif edits:
             path, kind = next(iter(edits.items()))
             more = f" ({len(edits) - 1} more like it)" if len(edits) > 1 else ""
             raise Fail(describe(path, kind, name) + more)
-    if not tree.is_current(series, at) or not soft:
-        tree.create()
-        tree.sync(series, states, at)
+    tree.create()
+    tree.sync(series, states, at, carry)
     strays = series.strays()
     if strays:
         more = f" and {len(strays) - 1} more" if len(strays) > 1 else ""

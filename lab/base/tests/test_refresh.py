@@ -90,12 +90,28 @@ class Refresh(Lab):
 
     def test_series_that_moved_is_refused(self):
         self.tool("tree")
-        self.edit("mm/vmscan.c", "20", "twenty")
+        self.edit("mm/memory.c", "fourteen", "XIV")
         path = self.root / "patches/0001-a.patch"
         path.write_text(path.read_text().replace("+ten", "+TEN"))
         later = self.root / "patches/0002-b.patch"
         later.write_text(later.read_text().replace("ten", "TEN", 1).replace(" ten", " TEN"))
         self.refused("refresh", saying="patches/ changed since make tree")
+
+    def test_patch_on_top_that_is_another_is_refused(self):
+        self.tool("tree")
+        self.edit("mm/memory.c", "fourteen", "XIV")
+        self.patch("0003-c.patch", self.diff("mm/vmscan.c", numbers(), numbers(l1="one")))
+        self.refused("refresh", saying="patches/ changed since make tree")
+
+    def test_adds_may_change_meanwhile(self):
+        self.tool("tree")
+        self.edit("mm/memory.c", "fourteen", "XIV")
+        self.own("mm/new.c", "int n;\n")
+        path = self.root / "patches/0002-b.patch"
+        path.write_text(path.read_text().replace("Adds: ", "Adds: mm/new.c "))
+        self.tool("refresh")
+        self.assertIn("+XIV\n", path.read_text())
+        self.assertTrue((self.tree / "mm/new.c").is_symlink())
 
     def test_message_may_change_meanwhile(self):
         self.tool("tree")

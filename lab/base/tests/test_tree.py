@@ -148,10 +148,19 @@ class Edits(Lab):
             self.tool("tree", "--discard")
             self.assertNotIn("edited", (self.tree / path).read_text())
 
-    def test_edit_is_kept_when_the_series_moves(self):
+    def test_build_keeps_edits_when_the_series_moves_elsewhere(self):
         self.edit("mm/memory.c", "ten", "edited")
         self.patch("0002-b.patch", self.diff("mm/vmscan.c", numbers(), numbers(l1="one")))
-        self.refused("tree", "--soft", saying="make refresh")
+        self.tool("tree", "--soft")
+        self.assertIn("edited", (self.tree / "mm/memory.c").read_text())
+        self.assertIn("one", (self.tree / "mm/vmscan.c").read_text())
+        self.refused("tree", saying="mm/memory.c has edits")
+
+    def test_build_refuses_when_the_series_moves_under_an_edit(self):
+        self.edit("mm/memory.c", "ten", "edited")
+        self.patch("0002-b.patch", self.diff("mm/memory.c", numbers(l10="ten"),
+                                             numbers(l10="ten", l1="one")))
+        self.refused("tree", "--soft", saying="mm/memory.c has edits and the series changes it")
         self.assertIn("edited", (self.tree / "mm/memory.c").read_text())
 
     def test_removed_file_is_an_edit(self):
