@@ -56,7 +56,9 @@ def qemu_args(kernel, initrd_fd, pipe_fd, log, append, share):
             "-serial", "chardev:log",
             "-add-fd", f"fd={pipe_fd},set=1",
             "-chardev", "file,id=frames,path=/dev/fdset/1,append=on",
-            "-device", "virtio-serial-pci,max_ports=2",
+            # Handled where the guest kicks the queue, not by another thread
+            # some time later: --icount depends on it.
+            "-device", "virtio-serial-pci,max_ports=2,ioeventfd=off",
             "-device", "virtserialport,chardev=frames,nr=1"]
     if share:
         args += ["-fsdev", f"local,id=share,path={escape(share)},"

@@ -185,6 +185,15 @@ class End(unittest.TestCase):
             time.sleep(0.1)
         return False
 
+    def test_icount_repeats(self):
+        logs = []
+        for _ in range(2):
+            r = vm("cat /proc/vmstat", opts=("--icount", "--verbose"))
+            self.assertEqual(r.returncode, 0, r)
+            with open(r.stderr.split()[-1], "rb") as f:
+                logs.append((r.stdout, f.read()))
+        self.assertEqual(logs[0], logs[1])
+
     def test_two_at_once(self):
         cmd = [RUN, "--kernel", KERNEL, "--verbose", "--", "cat",
                "/proc/sys/kernel/random/boot_id"]
