@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What every measurement needs: places, preconditions, a clean way to end."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+ROOT = HERE.parent.parent
+BUILD = ROOT / "build"
+BENCH = BUILD / "bench"
+WORKLOADS = HERE / "workload"
+
+
+class Fail(Exception):
+    """A precondition is missing or a run broke: one line, exit status 2."""
+
+
+def main(function):
+    """Run FUNCTION; its result is the exit status: 0 thresholds hold, 1 not."""
+    try:
+        status = function()
+    except Fail as error:
+        print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        status = 2
+    except KeyboardInterrupt:
+        status = 130
+    sys.stdout.flush()
+    sys.exit(status)
+
+
+def need_kernels(*names):
+    for name in names:
+        image = BUILD / "out" / name / "arch/x86/boot/bzImage"
+        if not image.is_file():
+            raise Fail(f"kernel '{name}' is not built: run make kernel-{name}")
+
+
+def compile_workload(name):
+    """Build build/bench/NAME from workload/NAME.c and what it shares."""
+    BENCH.mkdir(parents=True, exist_ok=True)
+    program = BENCH / name
+    shared = ("mem.c", "sys.c")
+    sources = [WORKLOADS / f"{name}.c"] + [WORKLOADS / p for p in shared]
+    inputs = sources + list(WORKLOADS.glob("*.h"))
+    if program.exists() and all(p.stat().st_mtime < program.stat().st_mtime for p in inputs):
+        return program
+    command = ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-pthread",
+               "-o", f"{program}.{os.getpid()}", *map(str, sources)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise Fail("there is no gcc: run make setup")
+    if done.returncode:
+        raise Fail(f"cannot build {name}: {(done.stderr.splitlines() or ['?'])[0]}")
+    os.rename(f"{program}.{os.getpid()}", program)
+    return program
+
+
+def load():
+    """(1-minute load, CPUs): above 0.5 per CPU, times are not to be trusted."""
+    return os.getloadavg()[0], os.cpu_count()
+
+
+def load_note():
+    now, cpus = load()
+    if now <= 0.5 * cpus:
+        return f"load {now:.1f} on {cpus} CPUs at the start"
+    return f"LOADED MACHINE: load {now:.1f} on {cpus} CPUs at the start; times are noisy"
+
+
+def rel(path):
+    return os.path.relpath(path, ROOT)
