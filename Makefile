@@ -39,7 +39,7 @@ bisect: setup ## every commit of the series builds and boots; FROM=NNNN
 unit: ## test the tools of lab/base
 	@/usr/bin/python3 -m unittest discover -q -s $(BASE)/tests -t $(BASE)/tests
 
-## kernel-NAME	build a kernel: base pghot pghot-precise pghot-off debug kcsan
+## kernel-NAME	build a kernel: base pghot pghot-precise pghot-off debug kcsan, stock-debug stock-kcsan
 kernel-%: setup
 	@$(BASE)/build $*
 

@@ -20,6 +20,8 @@ KERNELS = {
     "pghot-off": ("pghot", ["base"]),
     "debug": ("pghot", ["base", "pghot", "debug"]),
     "kcsan": ("pghot", ["base", "pghot", "kcsan"]),
+    "stock-debug": ("stock", ["base", "debug"]),
+    "stock-kcsan": ("stock", ["base", "kcsan"]),
     "lint": ("pghot", ["base", "pghot"]),
 }
 
