@@ -66,4 +66,4 @@ endef
 $(foreach part,$(present),$(eval $(call part_rule,$(part))))
 
 clean: ## remove what was built, keep the sources
-	@rm -rf build/out build/series build/series-git
+	@rm -rf build/out build/series build/series-draft build/series-git

@@ -16,6 +16,7 @@ from .core import BUILD, PATCHES, ROOT, Fail, rel, run
 
 REPOSITORY = BUILD / "series-git"
 OUTPUT = BUILD / "series"
+DRAFT = BUILD / "series-draft"
 EPOCH = "2000-01-01T00:00:00+00:00"
 
 
@@ -113,13 +114,16 @@ def cover_letter():
     return re.sub(r"\s+", " ", match[1]), body.strip("\n")
 
 
-def format_mails(git, folder):
-    """Mails and cover letter in FOLDER."""
+def format_mails(git, folder, draft):
+    """Mails and cover letter in FOLDER; a draft has no cover letter."""
     name, mail, _ = git("log", "-1", "--format=%an%n%ae%n").decode().split("\n")[:3]
     git("format-patch", "-q", "--cover-letter", "--no-signature", "--no-renames",
         "--minimal", "-o", folder, "base..HEAD",
         env={"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": mail})
     cover = next(folder.glob("0000-*"))
+    if draft:
+        cover.unlink()
+        return
     subject, body = cover_letter()
     text = cover.read_text()
     text = text.replace("*** SUBJECT HERE ***", subject, 1)
@@ -145,29 +149,38 @@ def prove(series, states, folder):
     shutil.rmtree(git.folder)
 
 
-def write_series():
-    """Write build/series; returns (number of patches, version of stock)."""
-    stamp = stock.ensure()
-    series = Series()
-    if not series.patches:
-        raise Fail("patches/series names no patch: nothing to write")
+def check_strays(series):
     strays = series.strays()
     if strays:
         raise Fail(f"{strays[0]} stands in no Adds: line of patches/"
                    f"{f' ({len(strays) - 1} more)' if len(strays) > 1 else ''}: add it to the "
                    "last patch that touches it")
+
+
+def write_series(draft=False):
+    """Write build/series; returns (number of patches, version of stock).
+
+    A draft goes to build/series-draft, and may lack files and a cover letter.
+    """
+    stamp = stock.ensure()
+    series = Series()
+    if not series.patches:
+        raise Fail("patches/series names no patch: nothing to write")
+    if not draft:
+        check_strays(series)
     states = series.states()
     git = Git(REPOSITORY)
     commit_all(series, states, git)
+    target = DRAFT if draft else OUTPUT
     fresh = BUILD / f".series.{os.getpid()}.tmp"
     for left in BUILD.glob(".series.*.tmp"):
         shutil.rmtree(left)
     try:
         fresh.mkdir()
-        format_mails(git, fresh)
+        format_mails(git, fresh, draft)
         prove(series, states, fresh)
-        shutil.rmtree(OUTPUT, ignore_errors=True)
-        os.replace(fresh, OUTPUT)
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return len(series.patches), stamp["version"]

@@ -67,9 +67,8 @@ def check_patches(tree):
         raise Fail("checkpatch does not find an error that was planted for it")
     planted.unlink()
     problems = []
-    for mail in sorted(gitseries.OUTPUT.glob("*.patch")):
-        if not mail.name.startswith("0000-"):
-            problems += checkpatch(tree, mail)
+    for mail in sorted(gitseries.DRAFT.glob("*.patch")):
+        problems += checkpatch(tree, mail)
     return problems
 
 
@@ -160,8 +159,11 @@ def check_sources(tree):
 
 def lint():
     """Every report, as lines."""
-    if Series().patches:
-        gitseries.write_series()
+    series, problems = Series(), []
     tree = kernel.source_tree("pghot")
-    problems = check_patches(tree) if Series().patches else []
-    return problems + check_sources(tree)
+    if series.patches:
+        with lock("series"):
+            gitseries.write_series(draft=True)
+        problems += check_patches(tree)
+    problems += check_sources(tree)
+    return problems + [f"{path}: in no Adds: line of patches/" for path in series.strays()]

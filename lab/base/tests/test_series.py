@@ -104,6 +104,37 @@ class Tools(Lab):
         self.refused("build", "nosuch", saying="no kernel 'nosuch': one of base", status=2)
 
 
+class NoSuite(Lab):
+    """Debian answers, but no suite has a released 7.3 any more."""
+
+    def setUp(self):
+        super().setUp()
+        for name, text in (("apt-get", ""), ("dpkg-query", "echo installed"),
+                           ("apt-cache", "echo 'x | 7.3~rc7-1~exp1 | y'")):
+            self.write(self.home / "bin" / name, f"#!/bin/sh\n{text}\n")
+            (self.home / "bin" / name).chmod(0o755)
+        self.write(self.home / "etc/sources.list", "deb http://m/debian sid main\n")
+        del self.env["LINUX_SOURCE"]
+        self.env.update(PATH=f"{self.home}/bin:{os.environ['PATH']}",
+                        APT_ETC=str(self.home / "etc"))
+        self.write(self.root / "Makefile", "check:\n\t@echo source: $(LINUX_SOURCE)\n")
+        shutil.copytree(BASE.parents[1] / ".ci", self.root / ".ci")
+
+    def test_fetch_says_so(self):
+        self.refused("fetch", saying="no suite of .* has a released .*LINUX_SOURCE", status=3)
+
+    def test_ci_takes_the_kept_copy(self):
+        self.refused("../../.ci/run", saying="no suite of", status=3)
+        kept = self.home / "shared/linux-source-7.3.tar.xz"
+        self.write(kept, "")
+        self.assertIn(f"source: {kept}\n", self.tool("../../.ci/run"))
+
+    def test_ci_stops_on_any_other_failure(self):
+        self.write(self.home / "shared/linux-source-7.3.tar.xz", "")
+        self.write(self.home / "bin/apt-get", "#!/bin/sh\necho 'E: no network' >&2\nexit 100\n")
+        self.refused("../../.ci/run", saying="cannot read Debian's package lists.*E: no network")
+
+
 class Parts(unittest.TestCase):
     def test_newest_release(self):
         found = ["7.3~rc7-1~exp1", "7.3.4-1~bpo13+1", "7.3.10-1", "7.3.9-2", "7.30.1-1", "7.2.13-1"]

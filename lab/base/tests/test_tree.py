@@ -208,6 +208,17 @@ class Stock(Lab):
         self.assertTrue((self.root / "build/src/stock/mm/memory.c").exists())
         self.assertFalse((self.root / "build/src/.stock.1.tmp").exists())
 
+    def test_killed_unpack_leaves_no_stamp(self):
+        self.tool("fetch")
+        self.write(self.linux / "mm/vmscan.c", numbers(l2="two"))
+        killer = self.home / "bin/rsync"
+        self.write(killer, "#!/bin/sh\nkill -9 $PPID\n")
+        killer.chmod(0o755)
+        self.tool("fetch", status=-9, PATH=f"{killer.parent}:{os.environ['PATH']}")
+        self.assertFalse((self.root / "build/state/stock.json").exists())
+        self.tool("fetch")
+        self.assertIn("two", (self.root / "build/src/stock/mm/vmscan.c").read_text())
+
     def test_broken_tarball_leaves_nothing(self):
         tarball = self.home / "linux.tar"
         tarball.write_bytes(b"no tar")
