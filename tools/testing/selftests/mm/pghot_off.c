@@ -197,6 +197,59 @@ TEST_F_TIMEOUT(off, mode_3_is_asynchronous, 300)
 	ASSERT_OK(pghot_assert_conservation());
 }
 
+/* Kernel memory of the kinds that queues and records can be, in kB. */
+static long kernel_kb(void)
+{
+	char line[128];
+	long kb, sum = 0;
+	FILE *f;
+
+	f = fopen("/proc/meminfo", "r");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "SUnreclaim: %ld", &kb) == 1 ||
+		    sscanf(line, "VmallocUsed: %ld", &kb) == 1)
+			sum += kb;
+	fclose(f);
+	return sum;
+}
+
+#define CYCLES	20
+
+/* Queues and records cost something while a source is on, and only then. */
+TEST_F_TIMEOUT(off, memory_is_returned, 300)
+{
+	long off, on, after;
+	int i;
+
+	ASSERT_OK(start(self));
+	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
+	ASSERT_OK(pghot_wait_counter(PROMOTE_SUCCESS, 256, &self->before,
+				     20000));
+	pghot_worker_stop(&self->worker[0]);
+	ASSERT_OK(pghot_settled(5000));
+	ASSERT_OK(pghot_read_status(&self->status));
+	EXPECT_GT(self->status.record_bytes, 0);
+	on = kernel_kb();
+	ASSERT_OK(pghot_set(PGHOT_SOURCES, "0"));
+	ASSERT_OK(holds_nothing());
+	off = kernel_kb();
+	for (i = 0; i < CYCLES; i++) {
+		ASSERT_OK(pghot_set(PGHOT_SOURCES, "1"));
+		ASSERT_OK(pghot_set(PGHOT_SOURCES, "0"));
+	}
+	after = kernel_kb();
+	TH_LOG("on %ld kB, off %ld kB, off after %d cycles %ld kB", on, off,
+	       CYCLES, after);
+	/* a queue holds 128 Ki requests */
+	EXPECT_GE(on - off, 2048);
+	EXPECT_LE(after - off, 512);
+	ASSERT_OK(pghot_region_verify(&self->region, 0, REGION,
+				      self->worker[0].touches));
+	ASSERT_OK(pghot_assert_conservation());
+}
+
 /*
  * Write the values to @path in turn, as fast as it goes, for STORM_S seconds.
  * Exits with 0 if each write was taken and the last one reads back.

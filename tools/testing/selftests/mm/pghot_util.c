@@ -549,7 +549,7 @@ const char *pghot_settled(int timeout_ms)
 		return err;
 	while (quiet < 4) {
 		if (pghot_now_ms() > end)
-			return pghot_error("not at rest in %d ms: %ld waiting, %ld queued, %ld settled",
+			return pghot_error("%d ms, no rest: %ld waiting, %ld queued, %ld settled",
 					   timeout_ms, status.queued_now,
 					   a.c[PROMOTE_QUEUED], outcomes(&a));
 		pghot_sleep_ms(50);
