@@ -62,7 +62,7 @@ struct kmigrated_user {
 /* Flags of a promotion request */
 /* A hint fault asks: numa_pages_migrated counts the move */
 #define KMIGRATED_HINT_FAULT		0x01
-/* The requester knows already why it may not move; see kmigrated_promote_folio() */
+/* It may not move, and the requester knows why: kmigrated_promote_folio() */
 #define KMIGRATED_DENY_POLICY		0x02
 #define KMIGRATED_DENY_INELIGIBLE	0x04
 

@@ -243,7 +243,7 @@ static void pghot_free_map(struct pghot_map *map)
 	kfree(map);
 }
 
-/* Tracking is not worth reclaim that hurts; without a map it goes on as base. */
+/* Tracking is not worth hard reclaim: without a map all goes on as in base. */
 #define PGHOT_MAP_GFP	(GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY)
 
 static struct pghot_map *pghot_alloc_map(int nid)
@@ -337,10 +337,10 @@ static bool pghot_next_section(struct pghot_table *table,
 	for (; cursor->span < table->nr; cursor->span++, cursor->section = 0) {
 		struct pghot_span *span = &table->spans[cursor->span];
 
-		if (cursor->section < pghot_nr_sections(span->start, span->end)) {
-			*pfn = pghot_section_pfn(span, cursor->section++);
-			return true;
-		}
+		if (cursor->section == pghot_nr_sections(span->start, span->end))
+			continue;
+		*pfn = pghot_section_pfn(span, cursor->section++);
+		return true;
 	}
 	return false;
 }
@@ -651,6 +651,7 @@ static int pghot_record(struct pghot_map *map, unsigned long pfn, int nid,
 {
 	unsigned long offset = pfn & ~PAGE_SECTION_MASK;
 	unsigned long block = offset >> PGHOT_BLOCK_SHIFT;
+	u64 *block_words = &map->words[block * PGHOT_BLOCK_WORDS];
 	u64 *word = &map->words[pghot_word_index(offset)];
 	unsigned int shift = pghot_word_shift(offset);
 	unsigned int slot = pghot_slot_of_node(nid);
@@ -658,8 +659,7 @@ static int pghot_record(struct pghot_map *map, unsigned long pfn, int nid,
 	enum pghot_age age;
 	u64 old;
 
-	age = pghot_enter_window(&map->headers[block],
-				 &map->words[block * PGHOT_BLOCK_WORDS], window);
+	age = pghot_enter_window(&map->headers[block], block_words, window);
 	if (age == PGHOT_TOO_LATE)
 		return -ESTALE;
 
@@ -708,15 +708,15 @@ static bool pghot_still_hot(unsigned long pfn, unsigned int nr_pages)
 	unsigned long offset = pfn & ~PAGE_SECTION_MASK;
 	struct pghot_record r;
 	struct pghot_map *map;
-	u64 header;
+	u64 header, word;
 
 	guard(rcu)();
 	map = pghot_get_map(pfn);
 	if (!map)
 		return false;
 	header = READ_ONCE(map->headers[offset >> PGHOT_BLOCK_SHIFT]);
-	r = pghot_unpack(pghot_word_get(READ_ONCE(map->words[pghot_word_index(offset)]),
-					pghot_word_shift(offset)));
+	word = READ_ONCE(map->words[pghot_word_index(offset)]);
+	r = pghot_unpack(pghot_word_get(word, pghot_word_shift(offset)));
 	switch (pghot_compare(pghot_header_window(header),
 			      pghot_window_at(pghot_now()))) {
 	case PGHOT_NEXT:
@@ -755,7 +755,8 @@ static const struct kmigrated_user pghot_users[PGHOT_NR_SOURCES] = {
 };
 
 /* Ask the engine for a folio whose record the caller has claimed. */
-static int pghot_queue(struct folio *folio, int nid, int src, unsigned int flags)
+static int pghot_queue(struct folio *folio, int nid, int src,
+		       unsigned int flags)
 {
 	int err = kmigrated_promote_folio(folio, nid, flags, &pghot_users[src]);
 
@@ -854,8 +855,8 @@ int pghot_record_access(unsigned long pfn, int nid, int src, unsigned long now)
 		page = pfn_to_online_page(pfn);
 		if (!page || node_is_toptier(page_to_nid(page)))
 			return 0;
-		count_vm_event(src == PGHOT_HINTFAULT ?
-			       PGHOT_REPORTED_HINTFAULTS : PGHOT_REPORTED_HWHINTS);
+		/* One for each source, in the order of enum pghot_source. */
+		count_vm_event(PGHOT_REPORTED_HINTFAULTS + src);
 		folio = page_folio(page);
 		if (!folio_try_get(folio))
 			return 0;
@@ -916,6 +917,17 @@ static unsigned int pghot_task_denies(struct folio *folio,
 	return 0;
 }
 
+/**
+ * __pghot_takes_hint_fault - slow path of pghot_takes_hint_fault()
+ * @folio: The folio that was accessed.
+ * @target_nid: Where mpol_misplaced() wants it; may be NUMA_NO_NODE.
+ *
+ * A fault that moves the folio to another lower-tier node, by a policy, is none
+ * of ours.
+ *
+ * Context: Any.
+ * Return: true for a folio of the lower tier that is to be promoted or to stay.
+ */
 bool __pghot_takes_hint_fault(struct folio *folio, int target_nid)
 {
 	return folio_use_access_time(folio) &&

@@ -142,6 +142,7 @@ struct kmigrated_request {
 struct kmigrated_queue {
 	struct kmigrated_node *node;
 	struct list_head gone;
+	/* The ring */
 	spinlock_t lock;
 	unsigned int head;
 	unsigned int tail;
@@ -201,6 +202,7 @@ struct kmigrated_node {
 	wait_queue_head_t wait;
 	atomic_long_t queued;
 	unsigned int page_ns;
+	/* While requests are being worked on */
 	struct mutex batch_lock;
 	struct kmigrated_work *work;
 	struct kmigrated_queue __rcu *queues[];
@@ -219,6 +221,7 @@ static struct kmigrated_node __rcu *kmigrated_nodes[MAX_NUMNODES];
  * @last: Until when tokens have been handed out, in ns.
  */
 struct kmigrated_bucket {
+	/* The two below */
 	spinlock_t lock;
 	s64 tokens;
 	u64 last;
@@ -268,7 +271,7 @@ static u64 kmigrated_bucket_take(struct kmigrated_bucket *b, u64 rate, u64 now,
 
 /* ---- choice of the target ---- */
 
-/* The candidate nearest to @from by @distance; the lowest number among equals. */
+/* The candidate nearest to @from; the lowest number among equals. */
 static int __kmigrated_nearest_node(int from, const nodemask_t *candidates,
 				    int (*distance)(int from, int to))
 {
@@ -522,12 +525,13 @@ static bool kmigrated_eligible(struct folio *folio)
  * Find the node for @folio: @want if it may and can take it, else the next
  * allowed top-tier node by distance from @want.
  */
-static enum kmigrated_result kmigrated_choose_target(struct kmigrated_node *node,
-						     struct folio *folio,
-						     int want, int *target)
+static enum kmigrated_result
+kmigrated_choose_target(struct kmigrated_node *node, struct folio *folio,
+			int want, int *target)
 {
-	unsigned int nr_pages = folio_nr_pages(folio);
+	unsigned int order = folio_order(folio);
 	struct mem_cgroup *memcg;
+	unsigned int planned;
 	nodemask_t allowed;
 	int nid;
 
@@ -539,9 +543,8 @@ static enum kmigrated_result kmigrated_choose_target(struct kmigrated_node *node
 		return KMIGRATED_POLICY;
 
 	while ((nid = kmigrated_nearest_node(want, &allowed)) != NUMA_NO_NODE) {
-		if (migrate_misplaced_target_ready(nid,
-				node->work->planned[nid] + nr_pages,
-				folio_order(folio))) {
+		planned = node->work->planned[nid] + folio_nr_pages(folio);
+		if (migrate_misplaced_target_ready(nid, planned, order)) {
 			*target = nid;
 			return KMIGRATED_SUCCESS;
 		}
@@ -748,7 +751,8 @@ static int kmigrated(void *arg)
 		 * only, but look up now and then as the limit may change.
 		 */
 		while ((delay = kmigrated_run(node)) && !kthread_should_stop()) {
-			delay = min_t(u64, delay, kmigrated_sleep_ms * NSEC_PER_MSEC);
+			delay = min_t(u64, delay, READ_ONCE(kmigrated_sleep_ms) *
+						  NSEC_PER_MSEC);
 			wait_event_freezable_timeout(node->wait,
 						     kthread_should_stop(),
 						     nsecs_to_jiffies(delay) + 1);
@@ -816,7 +820,7 @@ int kmigrated_promote_folio(struct folio *folio, int nid, unsigned int flags,
 	unsigned int nr_pages = kmigrated_request_pages(&rq);
 	struct kmigrated_queue *queue;
 	struct kmigrated_node *node;
-	long before;
+	long before, batch;
 	int err;
 
 	if (!static_branch_likely(&kmigrated_active_key))
@@ -845,8 +849,8 @@ int kmigrated_promote_folio(struct folio *folio, int nid, unsigned int flags,
 	trace_pghot_queue(rq.pfn, nr_pages, folio_nid(folio), nid);
 
 	/* The thread waits for the first, then for a batch. */
-	if (!before || (before < kmigrated_batch_nr &&
-			before + nr_pages >= kmigrated_batch_nr))
+	batch = READ_ONCE(kmigrated_batch_nr);
+	if (!before || (before < batch && before + nr_pages >= batch))
 		wake_up(&node->wait);
 	return 0;
 }

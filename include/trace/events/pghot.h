@@ -8,32 +8,15 @@
 #include <linux/pghot.h>
 #include <linux/tracepoint.h>
 
-#define PGHOT_SOURCES					\
-	EM(PGHOT_HINTFAULT,		"hintfault")	\
-	EMe(PGHOT_HWHINT,		"hwhint")
-
-#define KMIGRATED_RESULTS				\
-	EM(KMIGRATED_SUCCESS,		"success")	\
-	EM(KMIGRATED_INELIGIBLE,	"ineligible")	\
-	EM(KMIGRATED_POLICY,		"policy")	\
-	EM(KMIGRATED_STALE,		"stale")	\
-	EM(KMIGRATED_TARGET,		"target")	\
-	EM(KMIGRATED_ISOLATE,		"isolate")	\
-	EMe(KMIGRATED_MIGRATE,		"migrate")
-
-/* Make the enum values known to user space, then print them by name. */
-#undef EM
-#undef EMe
-#define EM(a, b)	TRACE_DEFINE_ENUM(a);
-#define EMe(a, b)	TRACE_DEFINE_ENUM(a);
-
-PGHOT_SOURCES
-KMIGRATED_RESULTS
-
-#undef EM
-#undef EMe
-#define EM(a, b)	{ a, b },
-#define EMe(a, b)	{ a, b }
+/* For user space, which sees the names and not the values. */
+TRACE_DEFINE_ENUM(PGHOT_HINTFAULT);
+TRACE_DEFINE_ENUM(PGHOT_HWHINT);
+TRACE_DEFINE_ENUM(KMIGRATED_INELIGIBLE);
+TRACE_DEFINE_ENUM(KMIGRATED_POLICY);
+TRACE_DEFINE_ENUM(KMIGRATED_STALE);
+TRACE_DEFINE_ENUM(KMIGRATED_TARGET);
+TRACE_DEFINE_ENUM(KMIGRATED_ISOLATE);
+TRACE_DEFINE_ENUM(KMIGRATED_MIGRATE);
 
 TRACE_EVENT(pghot_record,
 
@@ -57,7 +40,9 @@ TRACE_EVENT(pghot_record,
 
 	TP_printk("pfn=0x%lx nid=%d source=%s accesses=%u",
 		  __entry->pfn, __entry->nid,
-		  __print_symbolic(__entry->src, PGHOT_SOURCES),
+		  __print_symbolic(__entry->src,
+				   { PGHOT_HINTFAULT,		"hintfault" },
+				   { PGHOT_HWHINT,		"hwhint" }),
 		  __entry->accesses)
 );
 
@@ -105,7 +90,13 @@ TRACE_EVENT(pghot_refuse,
 
 	TP_printk("pfn=0x%lx pages=%u reason=%s", __entry->pfn,
 		  __entry->nr_pages,
-		  __print_symbolic(__entry->reason, KMIGRATED_RESULTS))
+		  __print_symbolic(__entry->reason,
+				   { KMIGRATED_INELIGIBLE,	"ineligible" },
+				   { KMIGRATED_POLICY,		"policy" },
+				   { KMIGRATED_STALE,		"stale" },
+				   { KMIGRATED_TARGET,		"target" },
+				   { KMIGRATED_ISOLATE,		"isolate" },
+				   { KMIGRATED_MIGRATE,		"migrate" }))
 );
 
 TRACE_EVENT(kmigrated_batch,

@@ -183,25 +183,25 @@ static int kmigrated_test_distance(int from, int to)
 	return distance[from][to];
 }
 
+static int kmigrated_test_nearest(int from, const nodemask_t *targets)
+{
+	return __kmigrated_nearest_node(from, targets, kmigrated_test_distance);
+}
+
 static void kmigrated_test_nearest_node(struct kunit *test)
 {
 	nodemask_t targets = NODE_MASK_NONE;
 
-	KUNIT_EXPECT_EQ(test, __kmigrated_nearest_node(0, &targets,
-				kmigrated_test_distance), NUMA_NO_NODE);
+	KUNIT_EXPECT_EQ(test, kmigrated_test_nearest(0, &targets), NUMA_NO_NODE);
 	node_set(0, targets);
 	node_set(1, targets);
-	KUNIT_EXPECT_EQ(test, __kmigrated_nearest_node(0, &targets,
-				kmigrated_test_distance), 0);
-	KUNIT_EXPECT_EQ(test, __kmigrated_nearest_node(2, &targets,
-				kmigrated_test_distance), 0);
-	KUNIT_EXPECT_EQ(test, __kmigrated_nearest_node(3, &targets,
-				kmigrated_test_distance), 1);
-	KUNIT_EXPECT_EQ(test, __kmigrated_nearest_node(4, &targets,
-				kmigrated_test_distance), 1);
+	KUNIT_EXPECT_EQ(test, kmigrated_test_nearest(0, &targets), 0);
+	KUNIT_EXPECT_EQ(test, kmigrated_test_nearest(1, &targets), 1);
+	KUNIT_EXPECT_EQ(test, kmigrated_test_nearest(2, &targets), 0);
+	KUNIT_EXPECT_EQ(test, kmigrated_test_nearest(3, &targets), 1);
+	KUNIT_EXPECT_EQ(test, kmigrated_test_nearest(4, &targets), 1);
 	node_clear(1, targets);
-	KUNIT_EXPECT_EQ(test, __kmigrated_nearest_node(1, &targets,
-				kmigrated_test_distance), 0);
+	KUNIT_EXPECT_EQ(test, kmigrated_test_nearest(1, &targets), 0);
 }
 
 static void kmigrated_test_target_ok(struct kunit *test)
@@ -251,6 +251,7 @@ static struct kunit_suite kmigrated_test_suite = {
 	.name = "kmigrated",
 	.test_cases = kmigrated_test_cases,
 };
+
 kunit_test_suite(kmigrated_test_suite);
 
 #endif /* _KMIGRATED_KUNIT_H */
