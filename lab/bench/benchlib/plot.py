@@ -4,7 +4,7 @@ import subprocess
 
 from .core import Fail, rel
 
-HEAD = """set terminal pngcairo size 900,420 font "sans,11"
+HEAD = """set terminal pngcairo noenhanced size 900,420 font "sans,11"
 set output "{output}"
 set title "{title}"
 set xlabel "{xlabel}"
