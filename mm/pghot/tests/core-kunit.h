@@ -54,27 +54,30 @@ static void pghot_test_pack(struct kunit *test)
 
 static void pghot_test_hit(struct kunit *test)
 {
+	const unsigned int most = PGHOT_MAX_COUNT;
 	struct pghot_record r = { .nid = 1 };
 	unsigned int i;
 
-	for (i = 1; i <= PGHOT_MAX_COUNT + 1; i++) {
+	for (i = 1; i <= most; i++) {
 		r = pghot_hit(r, 1, false);
-		KUNIT_EXPECT_EQ(test, r.current_, min(i, PGHOT_MAX_COUNT));
+		KUNIT_EXPECT_EQ(test, r.current_, i);
 	}
+	r = pghot_hit(r, 1, false);
+	KUNIT_EXPECT_EQ(test, r.current_, most);
 	KUNIT_EXPECT_EQ(test, r.previous, 0);
 
 	/* Another accessor takes over, with the counts. */
 	r = pghot_hit(r, 0, false);
 	KUNIT_EXPECT_EQ(test, r.nid, 0);
-	KUNIT_EXPECT_EQ(test, r.current_, PGHOT_MAX_COUNT);
+	KUNIT_EXPECT_EQ(test, r.current_, most);
 
 	/* One that is late does not: it is older news. */
 	r = pghot_hit(r, 1, true);
 	KUNIT_EXPECT_EQ(test, r.nid, 0);
 	KUNIT_EXPECT_EQ(test, r.previous, 1);
-	for (i = 0; i <= PGHOT_MAX_COUNT; i++)
+	for (i = 0; i <= most; i++)
 		r = pghot_hit(r, 1, true);
-	KUNIT_EXPECT_EQ(test, r.previous, PGHOT_MAX_COUNT);
+	KUNIT_EXPECT_EQ(test, r.previous, most);
 	KUNIT_EXPECT_FALSE(test, r.queued);
 }
 
