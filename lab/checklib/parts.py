@@ -10,7 +10,7 @@ from .jobs import Job
 KERNELS = ("base", "pghot", "pghot-precise")
 # Unit tests that boot kernels.
 GUESTS = {"lab/vm/tests": ("kernel base",),
-          "lab/checklib/tests": ("kernel pghot", "selftest programs")}
+          "lab/checklib/tests": ("kernel base", "kernel pghot", "selftest programs")}
 # What the layout of the records can change.
 PRECISE = ("knobs@2dram+cxl", "promote@2dram+cxl", "placement@2dram+cxl",
            "conservation@2dram+cxl")
