@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,6 +104,23 @@ int sys_node_of_cpu(int cpu)
 int sys_cpus(void)
 {
 	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void sys_interrupt(int cpu, unsigned int us)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(attr),
+		.sample_period = us * 1000ULL,
+	};
+
+	/* An idle CPU has no tick, and without ticks perf throttles for ever. */
+	sys_write("/proc/sys/kernel/perf_event_max_sample_rate", "1000000000");
+	/* An hrtimer of its own. It ends with the process. */
+	if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0) < 0)
+		die("cannot have an interrupt on CPU %d: %s", cpu,
+		    strerror(errno));
 }
 
 static bool tells_of_promotion(const char *name)

@@ -21,6 +21,15 @@ void sys_pin(int cpu);
 int sys_node_of_cpu(int cpu);
 int sys_cpus(void);
 
+/*
+ * An interrupt on @cpu every @us that does nothing. Under QEMU's -icount the
+ * CPUs of a guest take turns on one clock. A turn ends at the next timer, with
+ * `pause` or when the CPU sleeps; with the kernel's tick alone a CPU, even one
+ * that was just sent an interrupt, stands still for up to 4 ms while another
+ * runs. This makes the turns of @cpu short.
+ */
+void sys_interrupt(int cpu, unsigned int us);
+
 /* Counters of /proc/vmstat that tell of promotion, as members of an object. */
 void sys_print_vmstat(void);
 /* Pages that wait in pghot's queues, -1 without pghot. */
