@@ -109,6 +109,8 @@ struct pghot_table {
 };
 
 static DEFINE_MUTEX(pghot_state_lock);
+/* Sources that are on, one bit each; written under pghot_state_lock. */
+static unsigned int pghot_active_sources;
 static DEFINE_MUTEX(pghot_spans_lock);
 static struct pghot_table __rcu *pghot_table;
 /* Under pghot_spans_lock */
@@ -249,8 +251,10 @@ static void pghot_free_map(struct pghot_map *map)
 static struct pghot_map *pghot_alloc_map(int nid)
 {
 	struct pghot_map *map;
+	nodemask_t targets;
 
-	nid = pghot_promotion_target(nid);
+	kmigrated_targets(&targets);
+	nid = kmigrated_nearest_node(nid, &targets);
 	map = kzalloc_node(sizeof(*map), PGHOT_MAP_GFP, nid);
 	if (!map)
 		return NULL;
@@ -373,30 +377,30 @@ static void pghot_inherit_maps(struct pghot_table *heir,
 	}
 }
 
+/* Free maps that were taken out of the table a grace period ago. */
 static void pghot_free_gone(struct list_head *gone)
 {
 	struct pghot_map *map, *next;
 
-	list_for_each_entry_safe(map, next, gone, gone) {
+	list_for_each_entry_safe(map, next, gone, gone)
 		pghot_free_map(map);
-		pghot_record_bytes -= PGHOT_SECTION_BYTES;
-	}
 }
 
-/* Free the maps of @table that @heir did not inherit. Nobody reads them now. */
-static void pghot_free_maps(struct pghot_table *table, struct pghot_table *heir)
+/* Collect the maps of @table that @heir, which may be NULL, did not inherit. */
+static void pghot_orphan_maps(struct pghot_table *table,
+			      struct pghot_table *heir, struct list_head *gone)
 {
 	struct pghot_cursor cursor = {};
 	struct pghot_map *map;
 	unsigned long pfn;
-	LIST_HEAD(gone);
 
 	while (pghot_next_section(table, &cursor, &pfn)) {
 		map = pghot_map_locked(table, pfn);
-		if (map && map != pghot_map_locked(heir, pfn))
-			list_add(&map->gone, &gone);
+		if (!map || map == pghot_map_locked(heir, pfn))
+			continue;
+		list_add(&map->gone, gone);
+		pghot_record_bytes -= PGHOT_SECTION_BYTES;
 	}
-	pghot_free_gone(&gone);
 }
 
 static void pghot_free_table(struct pghot_table *table)
@@ -487,26 +491,31 @@ static struct pghot_table *pghot_alloc_table(void)
 	return table;
 }
 
-/* Make the table follow the memory that is online now. */
+/*
+ * Make the table follow the memory that is online now. Memory hotplug is kept
+ * out by the caller, or is the caller: two of these never run at a time.
+ */
 static void pghot_update_table(void)
 {
-	struct pghot_table *old, *new;
+	struct pghot_table *old, *new = pghot_alloc_table();
+	LIST_HEAD(gone);
 
-	guard(mutex)(&pghot_spans_lock);
-	old = pghot_table_locked();
-	new = pghot_alloc_table();
-	if (!new) {
-		/* Better nothing is tracked than memory that is going. */
-		pghot_map_failures++;
-		pr_warn_once("no memory to track lower-tier nodes\n");
-	} else if (old) {
-		pghot_inherit_maps(new, old);
+	scoped_guard(mutex, &pghot_spans_lock) {
+		old = pghot_table_locked();
+		if (!new) {
+			/* Better nothing is tracked than memory that goes. */
+			pghot_map_failures++;
+			pr_warn_once("no memory to track lower-tier nodes\n");
+		} else if (old) {
+			pghot_inherit_maps(new, old);
+		}
+		if (old)
+			pghot_orphan_maps(old, new, &gone);
+		rcu_assign_pointer(pghot_table, new);
 	}
-	rcu_assign_pointer(pghot_table, new);
-	if (!old)
-		return;
+	/* Who walks PFNs under RCU has done, even if there was no table. */
 	synchronize_rcu();
-	pghot_free_maps(old, new);
+	pghot_free_gone(&gone);
 	pghot_free_table(old);
 }
 
@@ -515,19 +524,16 @@ static void pghot_drop_maps(void)
 {
 	struct pghot_cursor cursor = {};
 	struct pghot_table *table;
-	struct pghot_map *map;
 	unsigned long pfn;
 	LIST_HEAD(gone);
 
-	guard(mutex)(&pghot_spans_lock);
-	pghot_maps_allowed = false;
-	table = pghot_table_locked();
-	while (table && pghot_next_section(table, &cursor, &pfn)) {
-		map = pghot_map_locked(table, pfn);
-		if (!map)
-			continue;
-		list_add(&map->gone, &gone);
-		RCU_INIT_POINTER(*pghot_map_place(table, pfn), NULL);
+	scoped_guard(mutex, &pghot_spans_lock) {
+		pghot_maps_allowed = false;
+		table = pghot_table_locked();
+		if (table)
+			pghot_orphan_maps(table, NULL, &gone);
+		while (table && pghot_next_section(table, &cursor, &pfn))
+			RCU_INIT_POINTER(*pghot_map_place(table, pfn), NULL);
 	}
 	synchronize_rcu();
 	pghot_free_gone(&gone);
@@ -848,6 +854,9 @@ int pghot_record_access(unsigned long pfn, int nid, int src, unsigned long now)
 	if (nid != NUMA_NO_NODE && (nid < 0 || nid >= nr_node_ids))
 		return -EINVAL;
 
+	if (!(READ_ONCE(pghot_active_sources) & BIT(src)))
+		return 0;
+
 	scoped_guard(rcu) {
 		if (!pghot_find_span(rcu_dereference(pghot_table), pfn))
 			return 0;
@@ -885,12 +894,20 @@ put:
 
 /* ---- hint faults ---- */
 
-/* As base does in the fault, for want of a record or of room in the queue. */
+/*
+ * As base does in the fault, for want of a record or of room in the queue, and
+ * dropping what is above the rate limit. Takes over the reference.
+ */
 static int pghot_migrate_now(struct folio *folio, struct vm_area_struct *vma,
 			     int nid)
 {
-	if (migrate_misplaced_folio_prepare(folio, vma, nid))
+	if (!kmigrated_take_tokens(nid, folio_nr_pages(folio)) ||
+	    migrate_misplaced_folio_prepare(folio, vma, nid)) {
+		folio_put(folio);
 		return NUMA_NO_NODE;
+	}
+	/* Isolated, it has another reference; this one would pin it. */
+	folio_put(folio);
 	return migrate_misplaced_folio(folio, nid) ? NUMA_NO_NODE : nid;
 }
 
@@ -962,7 +979,7 @@ static int pghot_record_hint_fault(struct folio *folio, unsigned int threshold,
 }
 
 /*
- * Have a folio promoted that base selected.
+ * Have a folio promoted that base selected. Takes over the reference.
  * @err: What became of its record.
  * Return: Where it is now or soon, NUMA_NO_NODE if this fault did not change
  * that.
@@ -971,24 +988,19 @@ static int pghot_promote_hint_fault(struct folio *folio,
 				    struct vm_area_struct *vma, int target_nid,
 				    int err, bool claimed)
 {
-	unsigned int deny;
+	unsigned int deny = pghot_task_denies(folio, vma, &target_nid);
 
-	target_nid = pghot_promotion_target(target_nid);
-	if (target_nid == NUMA_NO_NODE)
-		return NUMA_NO_NODE;
-
-	deny = pghot_task_denies(folio, vma, &target_nid);
-	if (!err) {
-		if (!claimed)
-			return NUMA_NO_NODE;
+	if (!err && !claimed) {
+		err = -EEXIST;
+	} else if (!err) {
 		err = pghot_queue(folio, target_nid, PGHOT_HINTFAULT,
 				  deny | KMIGRATED_HINT_FAULT);
-		if (!err)
-			return deny ? NUMA_NO_NODE : target_nid;
 	}
-	if (deny || err == -EEXIST || err == -EPERM)
-		return NUMA_NO_NODE;
-	return pghot_migrate_now(folio, vma, target_nid);
+	if (!deny && err && err != -EEXIST && err != -EPERM)
+		return pghot_migrate_now(folio, vma, target_nid);
+
+	folio_put(folio);
+	return err || deny ? NUMA_NO_NODE : target_nid;
 }
 
 /**
@@ -1015,26 +1027,32 @@ void pghot_hint_fault(struct folio *folio, struct vm_area_struct *vma,
 	int err;
 
 	err = pghot_record_hint_fault(folio, threshold, &report);
-	if (target_nid != NUMA_NO_NODE) {
-		target_nid = pghot_promote_hint_fault(folio, vma, target_nid,
-						      err, report.claimed);
-		if (target_nid == NUMA_NO_NODE) {
-			*flags |= TNF_MIGRATE_FAIL;
-		} else {
-			*flags |= TNF_MIGRATED;
-			*nid = target_nid;
-		}
+	if (target_nid != NUMA_NO_NODE)
+		target_nid = pghot_promotion_target(target_nid);
+	if (target_nid == NUMA_NO_NODE) {
+		folio_put(folio);
+		return;
 	}
-	folio_put(folio);
+	target_nid = pghot_promote_hint_fault(folio, vma, target_nid, err,
+					      report.claimed);
+	if (target_nid == NUMA_NO_NODE) {
+		*flags |= TNF_MIGRATE_FAIL;
+	} else {
+		*flags |= TNF_MIGRATED;
+		*nid = target_nid;
+	}
 }
 
 /* ---- switching ---- */
 
-/* Under pghot_state_lock */
-static bool pghot_on;
-
 static void pghot_switch_on(void)
 {
+	/* There was no memory for the table when it was last needed. */
+	if (!rcu_access_pointer(pghot_table)) {
+		get_online_mems();
+		pghot_update_table();
+		put_online_mems();
+	}
 	pghot_reset_slots();
 	kmigrated_start();
 	pghot_allow_maps();
@@ -1053,21 +1071,23 @@ static void pghot_switch_off(void)
 static void pghot_update_state(void)
 {
 	int mode = READ_ONCE(sysctl_numa_balancing_mode);
-	bool hintfaults = pghot_enabled_sources & PGHOT_SOURCE_HINTFAULT &&
-			  mode & NUMA_BALANCING_MEMORY_TIERING;
-	bool on = hintfaults;
+	unsigned int before = pghot_active_sources;
+	unsigned int sources = pghot_enabled_sources;
 
 	lockdep_assert_held(&pghot_state_lock);
 
-	if (on && !pghot_on)
+	if (!(mode & NUMA_BALANCING_MEMORY_TIERING))
+		sources &= ~PGHOT_SOURCE_HINTFAULT;
+
+	if (sources && !before)
 		pghot_switch_on();
-	if (hintfaults)
+	WRITE_ONCE(pghot_active_sources, sources);
+	if (sources & PGHOT_SOURCE_HINTFAULT)
 		static_branch_enable(&pghot_hintfault_key);
 	else
 		static_branch_disable(&pghot_hintfault_key);
-	if (!on && pghot_on)
+	if (!sources && before)
 		pghot_switch_off();
-	pghot_on = on;
 }
 
 /**
@@ -1107,6 +1127,8 @@ static int pghot_set_freq_window_ms(int value)
 {
 	u64 generation = FIELD_GET(PGHOT_CLOCK_GENERATION, pghot_clock) + 1;
 
+	if (value == pghot_freq_window_ms)
+		return 0;
 	WRITE_ONCE(pghot_freq_window_ms, value);
 	WRITE_ONCE(pghot_clock,
 		   FIELD_PREP(PGHOT_CLOCK_GENERATION,

@@ -45,5 +45,6 @@ void kmigrated_show_node(struct seq_file *m, int nid);
 int kmigrated_nearest_node(int from, const nodemask_t *candidates);
 void kmigrated_targets(nodemask_t *targets);
 bool kmigrated_target_ok(int nid);
+bool kmigrated_take_tokens(int nid, unsigned int nr_pages);
 
 #endif /* _MM_PGHOT_INTERNAL_H */

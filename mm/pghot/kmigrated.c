@@ -112,6 +112,9 @@
 
 DEFINE_STATIC_KEY_FALSE(kmigrated_active_key);
 
+/* Of a request that tokens were paid for; next to KMIGRATED_HINT_FAULT, ... */
+#define KMIGRATED_PAID		0x80
+
 static int kmigrated_sleep_ms = 100;
 static int kmigrated_batch_nr = 512;
 
@@ -134,6 +137,8 @@ struct kmigrated_request {
  * @node: Where they come from.
  * @gone: Links the queues that are being freed.
  * @lock: Protects all below.
+ * @pages: Pages of the requests in @ring.
+ * @throttled: There were no tokens when the thread looked last.
  * @head: Number of requests ever put in; its low bits index @ring.
  * @tail: Number of requests ever taken out.
  * @filter: For a hash of a PFN, the position of the request that used it last.
@@ -144,6 +149,8 @@ struct kmigrated_queue {
 	struct list_head gone;
 	/* The ring */
 	spinlock_t lock;
+	unsigned long pages;
+	bool throttled;
 	unsigned int head;
 	unsigned int tail;
 	unsigned int filter[1 << KMIGRATED_FILTER_BITS];
@@ -189,7 +196,7 @@ struct kmigrated_work {
  * @nid: The node.
  * @thread: kmigrated<nid>.
  * @wait: Where it sleeps.
- * @queued: Pages in all of its queues.
+ * @queued: Pages in all of its queues, and in the batch being worked on.
  * @page_ns: Measured time to move a page.
  * @batch_lock: See the head of this file.
  * @work: Not NULL while active; under @batch_lock.
@@ -267,6 +274,53 @@ static u64 kmigrated_bucket_take(struct kmigrated_bucket *b, u64 rate, u64 now,
 		return 0;
 	}
 	return div64_u64((1 - b->tokens) * NSEC_PER_SEC + rate - 1, rate);
+}
+
+static u64 kmigrated_rate_now(void)
+{
+	return kmigrated_rate(READ_ONCE(sysctl_numa_balancing_promote_rate_limit));
+}
+
+/* Hint faults bypass the limit while the target has plenty, as in base. */
+static bool kmigrated_needs_tokens(unsigned int flags, bool plenty)
+{
+	return !(plenty && (flags & KMIGRATED_HINT_FAULT));
+}
+
+/**
+ * kmigrated_take_tokens - may a hint fault promote by itself?
+ * @nid: Target node.
+ * @nr_pages: Pages of the folio.
+ *
+ * For faults that cannot queue their folio: they count on the rate limit, too.
+ *
+ * Context: Process context.
+ * Return: false if the limit is reached.
+ */
+bool kmigrated_take_tokens(int nid, unsigned int nr_pages)
+{
+	struct kmigrated_bucket *bucket = &kmigrated_buckets[nid];
+	u64 rate = kmigrated_rate_now();
+
+	if (!rate)
+		return false;
+	if (!kmigrated_needs_tokens(KMIGRATED_HINT_FAULT,
+				    numa_promotion_free_space_enough(nid)))
+		return true;
+	guard(spinlock_irq)(&bucket->lock);
+	return !kmigrated_bucket_take(bucket, rate, ktime_get_ns(), nr_pages);
+}
+
+/* Give back what was paid for pages that were refused before they moved. */
+static void kmigrated_refund(const struct kmigrated_request *rq, int nid,
+			     unsigned int nr_pages)
+{
+	struct kmigrated_bucket *bucket = &kmigrated_buckets[nid];
+
+	if (!(rq->flags & KMIGRATED_PAID))
+		return;
+	guard(spinlock_irq)(&bucket->lock);
+	bucket->tokens += nr_pages;
 }
 
 /* ---- choice of the target ---- */
@@ -486,9 +540,12 @@ static struct kmigrated_chunk *kmigrated_get_chunk(struct kmigrated_node *node,
 static struct folio *kmigrated_get_folio(struct kmigrated_node *node,
 					 const struct kmigrated_request *rq)
 {
-	struct page *page = pfn_to_online_page(rq->pfn);
 	struct folio *folio;
+	struct page *page;
 
+	/* Memory that goes offline waits for this before its memmap goes. */
+	guard(rcu)();
+	page = pfn_to_online_page(rq->pfn);
 	if (!page)
 		return NULL;
 	folio = page_folio(page);
@@ -576,7 +633,7 @@ static void kmigrated_handle(struct kmigrated_node *node,
 	struct folio *folio = kmigrated_get_folio(node, rq);
 	enum kmigrated_result result = KMIGRATED_STALE;
 	struct kmigrated_chunk *chunk;
-	unsigned int nr_pages;
+	unsigned int nr_pages, lost;
 	int target;
 
 	if (folio)
@@ -584,14 +641,16 @@ static void kmigrated_handle(struct kmigrated_node *node,
 	if (result == KMIGRATED_SUCCESS && !migrate_misplaced_isolate(folio))
 		result = KMIGRATED_ISOLATE;
 	if (result != KMIGRATED_SUCCESS) {
+		kmigrated_refund(rq, want, kmigrated_request_pages(rq));
 		kmigrated_refuse(rq, result);
 		goto put;
 	}
 
 	nr_pages = folio_nr_pages(folio);
 	/* What a split took away since the request was made. */
-	kmigrated_count(rq, KMIGRATED_STALE,
-			kmigrated_request_pages(rq) - nr_pages);
+	lost = kmigrated_request_pages(rq) - nr_pages;
+	kmigrated_count(rq, KMIGRATED_STALE, lost);
+	kmigrated_refund(rq, want, lost);
 
 	chunk = kmigrated_get_chunk(node, folio, target,
 				    rq->flags & KMIGRATED_HINT_FAULT);
@@ -617,48 +676,72 @@ static bool kmigrated_batch_fits(unsigned int taken, unsigned int nr_pages,
 	return !taken || taken + nr_pages <= max;
 }
 
-/* Hint faults bypass the limit while the target has plenty, as in base. */
-static bool kmigrated_needs_tokens(const struct kmigrated_request *rq,
-				   bool plenty)
+/* What decides how much may be taken from a queue at the moment. */
+struct kmigrated_limits {
+	u64 rate;
+	u64 now;
+	unsigned int max;
+	bool plenty;
+};
+
+/*
+ * Take the next request of a queue, if the batch has room and the bucket tokens
+ * for it.
+ * @taken: Pages in the batch; those of the request are added.
+ * @delay: Set to the time in ns until there are tokens again, if they ran out.
+ */
+static bool kmigrated_take_one(struct kmigrated_queue *queue, int nid,
+			       const struct kmigrated_limits *limits,
+			       struct kmigrated_request *rq,
+			       unsigned int *taken, u64 *delay)
 {
-	return !(plenty && (rq->flags & KMIGRATED_HINT_FAULT));
+	struct kmigrated_bucket *bucket = &kmigrated_buckets[nid];
+	unsigned int nr_pages;
+
+	guard(spinlock_irq)(&queue->lock);
+	WRITE_ONCE(queue->throttled, false);
+	if (queue->tail == queue->head)
+		return false;
+	*rq = queue->ring[queue->tail % KMIGRATED_QUEUE_SIZE];
+	nr_pages = kmigrated_request_pages(rq);
+	if (!kmigrated_batch_fits(*taken, nr_pages, limits->max))
+		return false;
+
+	/* At limit 0 all is taken, to be flushed. */
+	if (limits->rate && kmigrated_needs_tokens(rq->flags, limits->plenty)) {
+		guard(spinlock)(&bucket->lock);
+		*delay = kmigrated_bucket_take(bucket, limits->rate,
+					       limits->now, nr_pages);
+		if (*delay) {
+			WRITE_ONCE(queue->throttled, true);
+			return false;
+		}
+		rq->flags |= KMIGRATED_PAID;
+	}
+	*taken += nr_pages;
+	WRITE_ONCE(queue->pages, queue->pages - nr_pages);
+	queue->tail++;
+	return true;
 }
 
 /*
  * Take requests from a queue, up to a batch and as far as there are tokens.
- * @delay: Set to the time in ns until there are tokens again, if they ran out.
- * Return: The number of requests in @batch.
+ * Return: The number of requests in @batch; @delay as above.
  */
 static unsigned int kmigrated_take(struct kmigrated_queue *queue, int nid,
 				   struct kmigrated_request *batch, u64 *delay)
 {
-	u64 rate = kmigrated_rate(READ_ONCE(sysctl_numa_balancing_promote_rate_limit));
-	unsigned int max = READ_ONCE(kmigrated_batch_nr);
-	struct kmigrated_bucket *bucket = &kmigrated_buckets[nid];
-	bool plenty = numa_promotion_free_space_enough(nid);
-	u64 now = ktime_get_ns();
-	unsigned int nr = 0, pages = 0;
+	struct kmigrated_limits limits = {
+		.rate	= kmigrated_rate_now(),
+		.now	= ktime_get_ns(),
+		.max	= READ_ONCE(kmigrated_batch_nr),
+		.plenty	= numa_promotion_free_space_enough(nid),
+	};
+	unsigned int nr = 0, taken = 0;
 
-	guard(spinlock_irq)(&queue->lock);
-	while (queue->tail != queue->head && nr < KMIGRATED_MAX_BATCH) {
-		struct kmigrated_request *rq =
-			&queue->ring[queue->tail % KMIGRATED_QUEUE_SIZE];
-		unsigned int nr_pages = kmigrated_request_pages(rq);
-
-		if (!kmigrated_batch_fits(pages, nr_pages, max))
-			break;
-		/* At limit 0 all is taken, to be flushed. */
-		if (rate && kmigrated_needs_tokens(rq, plenty)) {
-			guard(spinlock)(&bucket->lock);
-			*delay = kmigrated_bucket_take(bucket, rate, now,
-						       nr_pages);
-			if (*delay)
-				break;
-		}
-		batch[nr++] = *rq;
-		pages += nr_pages;
-		queue->tail++;
-	}
+	while (nr < KMIGRATED_MAX_BATCH &&
+	       kmigrated_take_one(queue, nid, &limits, &batch[nr], &taken, delay))
+		nr++;
 	return nr;
 }
 
@@ -726,9 +809,25 @@ static u64 kmigrated_run(struct kmigrated_node *node)
 
 /* ---- the thread ---- */
 
+/* Has a queue with tokens at least @pages? */
+static bool kmigrated_has(struct kmigrated_node *node, unsigned long pages)
+{
+	struct kmigrated_queue *queue;
+	int nid;
+
+	guard(rcu)();
+	for_each_node_state(nid, N_MEMORY) {
+		queue = rcu_dereference(node->queues[nid]);
+		if (queue && !READ_ONCE(queue->throttled) &&
+		    READ_ONCE(queue->pages) >= pages)
+			return true;
+	}
+	return false;
+}
+
 static bool kmigrated_batch_full(struct kmigrated_node *node)
 {
-	return atomic_long_read(&node->queued) >= READ_ONCE(kmigrated_batch_nr);
+	return kmigrated_has(node, READ_ONCE(kmigrated_batch_nr));
 }
 
 static int kmigrated(void *arg)
@@ -740,20 +839,21 @@ static int kmigrated(void *arg)
 	while (!kthread_should_stop()) {
 		/* Asleep until somebody asks for something. */
 		wait_event_freezable(node->wait,
-				     atomic_long_read(&node->queued) ||
+				     kmigrated_has(node, 1) ||
 				     kthread_should_stop());
 		wait_event_freezable_timeout(node->wait,
 					     kmigrated_batch_full(node) ||
 					     kthread_should_stop(),
 					     msecs_to_jiffies(READ_ONCE(kmigrated_sleep_ms)));
 		/*
-		 * Out of tokens: more requests do not help, so sleep for a time
-		 * only, but look up now and then as the limit may change.
+		 * Out of tokens for one target: wait for them, or for a batch
+		 * for another, but look up now and then as the limit may change.
 		 */
 		while ((delay = kmigrated_run(node)) && !kthread_should_stop()) {
 			delay = min_t(u64, delay, READ_ONCE(kmigrated_sleep_ms) *
 						  NSEC_PER_MSEC);
 			wait_event_freezable_timeout(node->wait,
+						     kmigrated_batch_full(node) ||
 						     kthread_should_stop(),
 						     nsecs_to_jiffies(delay) + 1);
 		}
@@ -773,8 +873,10 @@ static bool kmigrated_is_queued(struct kmigrated_queue *queue, unsigned long pfn
 	       queue->ring[pos % KMIGRATED_QUEUE_SIZE].pfn == pfn;
 }
 
+/* On success, @before is set to the pages that were in the queue. */
 static int kmigrated_enqueue(struct kmigrated_queue *queue,
-			     const struct kmigrated_request *rq)
+			     const struct kmigrated_request *rq,
+			     unsigned long *before)
 {
 	guard(spinlock_irqsave)(&queue->lock);
 	if (kmigrated_is_queued(queue, rq->pfn))
@@ -783,6 +885,8 @@ static int kmigrated_enqueue(struct kmigrated_queue *queue,
 		return -ENOSPC;
 	queue->filter[hash_long(rq->pfn, KMIGRATED_FILTER_BITS)] = queue->head;
 	queue->ring[queue->head++ % KMIGRATED_QUEUE_SIZE] = *rq;
+	*before = queue->pages;
+	WRITE_ONCE(queue->pages, queue->pages + kmigrated_request_pages(rq));
 	return 0;
 }
 
@@ -820,7 +924,7 @@ int kmigrated_promote_folio(struct folio *folio, int nid, unsigned int flags,
 	unsigned int nr_pages = kmigrated_request_pages(&rq);
 	struct kmigrated_queue *queue;
 	struct kmigrated_node *node;
-	long before, batch;
+	unsigned long before, batch;
 	int err;
 
 	if (!static_branch_likely(&kmigrated_active_key))
@@ -837,8 +941,8 @@ int kmigrated_promote_folio(struct folio *folio, int nid, unsigned int flags,
 		return -ENODEV;
 
 	/* Before the thread can take the request and subtract. */
-	before = atomic_long_fetch_add(nr_pages, &node->queued);
-	err = kmigrated_enqueue(queue, &rq);
+	atomic_long_add(nr_pages, &node->queued);
+	err = kmigrated_enqueue(queue, &rq, &before);
 	if (err) {
 		atomic_long_sub(nr_pages, &node->queued);
 		if (err == -ENOSPC)

@@ -91,6 +91,7 @@ static struct kmigrated_queue *kmigrated_test_queue(struct kunit *test,
 {
 	struct kmigrated_request rq = { .flags = KMIGRATED_HINT_FAULT };
 	struct kmigrated_queue *queue;
+	unsigned long before;
 	unsigned int i;
 
 	queue = kvzalloc_obj(*queue);
@@ -98,7 +99,8 @@ static struct kmigrated_queue *kmigrated_test_queue(struct kunit *test,
 	spin_lock_init(&queue->lock);
 	for (i = 0; i < nr; i++) {
 		rq.pfn = i + 1;
-		KUNIT_ASSERT_EQ(test, kmigrated_enqueue(queue, &rq), 0);
+		KUNIT_ASSERT_EQ(test, kmigrated_enqueue(queue, &rq, &before), 0);
+		KUNIT_ASSERT_EQ(test, before, i);
 	}
 	return queue;
 }
@@ -126,6 +128,7 @@ static void kmigrated_test_take(struct kunit *test)
 				KUNIT_EXPECT_EQ(test, batch[j].pfn, ++got);
 		} while (nr);
 		KUNIT_EXPECT_EQ(test, got, sizes[i]);
+		KUNIT_EXPECT_EQ(test, queue->pages, 0);
 		kvfree(queue);
 	}
 	kvfree(batch);
@@ -136,17 +139,18 @@ static void kmigrated_test_enqueue(struct kunit *test)
 {
 	struct kmigrated_request rq = { .pfn = 1 };
 	struct kmigrated_queue *queue;
+	unsigned long before;
 
 	queue = kmigrated_test_queue(test, KMIGRATED_QUEUE_SIZE);
 	rq.pfn = KMIGRATED_QUEUE_SIZE + 1;
-	KUNIT_EXPECT_EQ(test, kmigrated_enqueue(queue, &rq), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, kmigrated_enqueue(queue, &rq, &before), -ENOSPC);
 	rq.pfn = KMIGRATED_QUEUE_SIZE;
-	KUNIT_EXPECT_EQ(test, kmigrated_enqueue(queue, &rq), -EEXIST);
+	KUNIT_EXPECT_EQ(test, kmigrated_enqueue(queue, &rq, &before), -EEXIST);
 
 	/* Taken, it may come again. */
 	queue->tail = queue->head;
-	KUNIT_EXPECT_EQ(test, kmigrated_enqueue(queue, &rq), 0);
-	KUNIT_EXPECT_EQ(test, kmigrated_enqueue(queue, &rq), -EEXIST);
+	KUNIT_EXPECT_EQ(test, kmigrated_enqueue(queue, &rq, &before), 0);
+	KUNIT_EXPECT_EQ(test, kmigrated_enqueue(queue, &rq, &before), -EEXIST);
 	kvfree(queue);
 }
 
