@@ -90,7 +90,7 @@ static const char *move_away(struct pghot_region *r, int nid, long *moved)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(conservation, changed_while_queued, 300)
+TEST_F_TIMEOUT(conservation, changed_while_queued, 900)
 {
 	static const enum pghot_kind kinds[NR_REGIONS] = {
 		[FREED]		= PGHOT_ANON,
@@ -229,7 +229,7 @@ fail:
 	_exit(1);
 }
 
-TEST_F_TIMEOUT(conservation, storm_of_processes, 300)
+TEST_F_TIMEOUT(conservation, storm_of_processes, 900)
 {
 	static const char * const sleeps[] = { "50", "100", "1000" };
 	static const char * const batches[] = { "64", "65", "512", "1024" };

@@ -5,10 +5,10 @@
  * One test for each reason for which a page can be refused: the situation is
  * set up so that this reason, and no other, is the right answer, for pages
  * which are known by number.  A counter which nothing moves is worse than
- * none.  Not covered here, for want of a way from user space: a record which
- * cannot be made for lack of memory (pghot_record_failed), and all of
- * hwhint_* and pghot_reported_hwhints, which need a sampler; these must not
- * move in any of the tests.
+ * none.  Not covered here: a record which cannot be made for lack of memory
+ * (pghot_record_failed), which takes fault injection; pghot_refused_bounce,
+ * which nothing counts yet; and hwhint_* and pghot_reported_hwhints, which need
+ * a sampler.  These must not move in any of the tests.
  */
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -89,9 +89,13 @@ static const char *limit_binds(FIXTURE_DATA(counters) * self)
 }
 
 /*
- * At rest: @which accounts for all but 1 % of the pages queued; what is left
- * may only be successes, at most @succeeded of them, and stale requests.
+ * At rest: @which rose by @at_least, and at most @succeeded pages moved.  Other
+ * reasons are for a few pages only: the process's own, which are not part of
+ * the region; those which a migration was about when they were pinned; those
+ * which one put back, and which wait in a per-CPU batch for the LRU.
  */
+#define FEW_PAGES	32
+
 static const char *only(FIXTURE_DATA(counters) * self, enum pghot_counter which,
 			long at_least, long succeeded)
 {
@@ -101,14 +105,16 @@ static const char *only(FIXTURE_DATA(counters) * self, enum pghot_counter which,
 
 	pghot_counters_since(d, &self->before);
 	pghot_print_counters(d);
-	slack = d->c[PROMOTE_QUEUED] / 100;
+	slack = d->c[PROMOTE_QUEUED] / 100 + FEW_PAGES;
+	succeeded += FEW_PAGES;
 	if (d->c[which] < at_least)
 		return pghot_error("%s rose by %ld, not by %ld",
 				   pghot_counter_names[which], d->c[which],
 				   at_least);
 	for (i = REPORTED_HWHINTS; i < NR_PGHOT_COUNTERS; i++) {
 		long allowed = i == PROMOTE_SUCCESS ? succeeded :
-			       i == REFUSED_STALE ? slack : 0;
+			       i == REFUSED_STALE || i == REFUSED_ISOLATE ||
+			       i == REFUSED_MIGRATE ? slack : 0;
 
 		if (i == (int)which || i == RECORDED_ACCESSES ||
 		    i == PROMOTE_QUEUED || i == DEFERRED_RATELIMIT)
@@ -120,20 +126,25 @@ static const char *only(FIXTURE_DATA(counters) * self, enum pghot_counter which,
 	return NULL;
 }
 
-/* Stop, wait for rest, check content and books. */
+/*
+ * Stop, wait for rest, check content and books.  Rest comes first: switching
+ * off makes stale what is waiting.
+ */
 static const char *finish(FIXTURE_DATA(counters) * self)
 {
 	const char *err;
 
 	pghot_worker_stop(&self->worker);
-	err = pghot_assert_conservation();
+	err = pghot_settled(5000);
+	if (!err)
+		err = pghot_assert_conservation();
 	return err ? err :
 		     pghot_region_verify(&self->region, 0, self->region.len,
 					 self->worker.touches);
 }
 
 /* reported, recorded, queued and success: nothing stands in the way. */
-TEST_F_TIMEOUT(counters, success, 300)
+TEST_F_TIMEOUT(counters, success, 900)
 {
 	ASSERT_OK(heat(self, REGION, PGHOT_RATE_DEFAULT));
 	ASSERT_OK(pghot_wait_promoted(&self->topo, self->top,
@@ -150,7 +161,7 @@ TEST_F_TIMEOUT(counters, success, 300)
 }
 
 /* Waiting for tokens is counted, and makes no page stale. */
-TEST_F_TIMEOUT(counters, deferred_ratelimit, 300)
+TEST_F_TIMEOUT(counters, deferred_ratelimit, 900)
 {
 	long at_2s, rate = MB / psize();
 
@@ -178,7 +189,7 @@ TEST_F_TIMEOUT(counters, deferred_ratelimit, 300)
 }
 
 /* Limit 0 flushes what is queued, and nothing is promoted from then on. */
-TEST_F_TIMEOUT(counters, stale_by_limit_0, 300)
+TEST_F_TIMEOUT(counters, stale_by_limit_0, 900)
 {
 	struct pghot_counters at_0;
 	long in_flight;
@@ -213,7 +224,7 @@ TEST_F_TIMEOUT(counters, stale_by_limit_0, 300)
  * No promotion at limit 0 even where base's shortcut for plenty of free
  * memory would apply; the lab runs this with 3 GiB nodes as well.
  */
-TEST_F_TIMEOUT(counters, limit_0_promotes_nothing, 300)
+TEST_F_TIMEOUT(counters, limit_0_promotes_nothing, 900)
 {
 	ASSERT_OK(heat(self, REGION, "0"));
 	ASSERT_OK(pghot_wait_counter(REPORTED_HINTFAULTS, PAGES, &self->before,
@@ -284,9 +295,10 @@ static long zone_sum(int nid, const char *what)
  * All top-tier nodes are full of memory which cannot be demoted.  A child
  * holds it, and kswapd cannot get any of it back.
  */
-TEST_F_TIMEOUT(counters, target, 300)
+TEST_F_TIMEOUT(counters, target, 900)
 {
 	struct pghot_counters at_full;
+	unsigned long touches;
 	int status, nid, ready[2];
 	pid_t pid;
 	char c;
@@ -328,16 +340,20 @@ TEST_F_TIMEOUT(counters, target, 300)
 	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
 	ASSERT_OK(pghot_wait_counter(REFUSED_TARGET, PAGES / 2, &at_full,
 				     20000));
-	ASSERT_OK(pghot_set(NUMA_BALANCING, "0"));
+	pghot_worker_stop(&self->worker);
+	touches = self->worker.touches;
 	ASSERT_OK(pghot_settled(5000));
 	ASSERT_OK(only(self, REFUSED_TARGET, PAGES / 2, PAGES / 4));
 
 	/* With room again, the same pages move. */
 	kill(pid, SIGKILL);
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
+	ASSERT_OK(pghot_region_verify(&self->region, 0, REGION, touches));
+	ASSERT_OK(pghot_worker_start(&self->worker));
 	ASSERT_OK(pghot_wait_promoted(&self->topo, -1, self->region.addr,
 				      REGION, 99, 20000, NULL));
+	pghot_worker_stop(&self->worker);
+	self->worker.touches += touches;
 	ASSERT_OK(finish(self));
 }
 
@@ -369,7 +385,7 @@ static const char *make_cpuset(int nid)
  * hot in a process outside: whose task policy allows the move, so that only
  * the owner's cpuset, at the end of the queue, forbids it.
  */
-TEST_F_TIMEOUT(counters, policy, 300)
+TEST_F_TIMEOUT(counters, policy, 900)
 {
 	struct pghot_region *r = &self->region;
 	int status, ret;
@@ -395,6 +411,7 @@ TEST_F_TIMEOUT(counters, policy, 300)
 	}
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	ASSERT_TRUE(WIFEXITED(status) && !WEXITSTATUS(status));
+	force_read_pages(r->addr, PAGES, psize());
 	ASSERT_OK(pghot_all_on(r->addr, REGION, self->lower));
 
 	self->worker.cpu = self->topo.cpu[self->top];
@@ -408,7 +425,7 @@ TEST_F_TIMEOUT(counters, policy, 300)
 	pghot_worker_stop(&self->worker);
 	EXPECT_EQ(pghot_pages_on(self->lower, r->addr, REGION), PAGES);
 	ASSERT_OK(finish(self));
-	ASSERT_OK(only(self, REFUSED_POLICY, PAGES, 1));
+	ASSERT_OK(only(self, REFUSED_POLICY, PAGES, 0));
 }
 
 struct fresh {
@@ -439,7 +456,7 @@ static void *fault_in(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(counters, isolate, 300)
+TEST_F_TIMEOUT(counters, isolate, 900)
 {
 	struct fresh f = { .lower = self->lower };
 	unsigned long sum = 0, i;
@@ -482,7 +499,7 @@ TEST_F_TIMEOUT(counters, isolate, 300)
  * are refused, are not asked for again within the same scan, and move as soon
  * as the pipe is gone.
  */
-TEST_F_TIMEOUT(counters, migrate, 300)
+TEST_F_TIMEOUT(counters, migrate, 900)
 {
 	struct iovec iov;
 	long in_pipe = 0, refused;
@@ -519,7 +536,7 @@ TEST_F_TIMEOUT(counters, migrate, 300)
 	pghot_counters_since(&self->delta, &self->before);
 	/* A scan takes a second at least. */
 	EXPECT_LE(self->delta.c[REFUSED_MIGRATE] - refused, 4 * PIPE_PAGES);
-	ASSERT_OK(only(self, REFUSED_MIGRATE, PIPE_PAGES * 9 / 10, 1));
+	ASSERT_OK(only(self, REFUSED_MIGRATE, PIPE_PAGES * 9 / 10, 0));
 	EXPECT_EQ(pghot_pages_on(self->lower, self->region.addr,
 				 PIPE_PAGES * psize()), PIPE_PAGES);
 
@@ -535,7 +552,7 @@ TEST_F_TIMEOUT(counters, migrate, 300)
  * Pages which are pinned for DMA between the request and its turn.  (Those
  * which are pinned already are not scanned, so they never get into the queue.)
  */
-TEST_F_TIMEOUT(counters, ineligible, 300)
+TEST_F_TIMEOUT(counters, ineligible, 900)
 {
 	struct io_uring_params params = {};
 	struct iovec iov;
@@ -569,6 +586,7 @@ TEST_F_TIMEOUT(counters, ineligible, 300)
 	ASSERT_OK(finish(self));
 }
 
+#define HOT_THRESHOLD	"/sys/kernel/debug/sched/numa_balancing/hot_threshold_ms"
 #define QUEUE_SIZE	(128 * 1024L)
 #define FLOOD		(640 * MB)
 
@@ -576,11 +594,13 @@ TEST_F_TIMEOUT(counters, ineligible, 300)
  * More requests than the queue holds.  What does not fit is handled in the
  * fault, as without pghot, and counted.
  */
-TEST_F_TIMEOUT(counters, queue_full, 300)
+TEST_F_TIMEOUT(counters, queue_full, 900)
 {
 	struct pghot_counters *d = &self->delta;
 
 	ASSERT_OK(limit_binds(self));
+	/* So many pages take a while to touch; they are all hot. */
+	ASSERT_OK(pghot_set(HOT_THRESHOLD, "4000"));
 	ASSERT_GT(pghot_node_free_pages(self->lower), (long)(FLOOD / psize()))
 		TH_LOG("precondition: node %d is too small", self->lower);
 	ASSERT_OK(heat(self, FLOOD, "1"));
@@ -594,7 +614,10 @@ TEST_F_TIMEOUT(counters, queue_full, 300)
 	EXPECT_GE(d->c[PROMOTE_QUEUED], QUEUE_SIZE);
 
 	/* Switching off has to get rid of all of it. */
-	ASSERT_OK(finish(self));
+	pghot_worker_stop(&self->worker);
+	ASSERT_OK(pghot_assert_conservation());
+	ASSERT_OK(pghot_region_verify(&self->region, 0, FLOOD,
+				      self->worker.touches));
 	pghot_counters_since(d, &self->before);
 	EXPECT_GE(d->c[REFUSED_STALE], QUEUE_SIZE * 9 / 10);
 	EXPECT_EQ(d->c[REFUSED_INELIGIBLE] + d->c[REFUSED_POLICY] +

@@ -64,7 +64,7 @@ TEST_F(flat, no_thread_no_node)
 }
 
 /* Under mode 3, as under mode 1, pages do move: by NUMA balancing alone. */
-TEST_F_TIMEOUT(flat, nothing_promoted, 300)
+TEST_F_TIMEOUT(flat, nothing_promoted, 900)
 {
 	int local = pghot_top_node(&self->topo, 0), remote = -1, nid;
 	struct pghot_region *r = &self->region;

@@ -84,12 +84,12 @@ static const char *stays_asleep(int nid)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(idle, numa_balancing_off, 600)
+TEST_F_TIMEOUT(idle, numa_balancing_off, 900)
 {
 	ASSERT_OK(stays_asleep(pghot_lower_node(&self->topo, 0)));
 }
 
-TEST_F_TIMEOUT(idle, on_but_idle, 600)
+TEST_F_TIMEOUT(idle, on_but_idle, 900)
 {
 	int lower = pghot_lower_node(&self->topo, 0);
 	int top = pghot_top_node(&self->topo, 0);

@@ -65,7 +65,7 @@ static int nearest_top(const struct pghot_topology *topo, int from)
 	return best;
 }
 
-TEST_F_TIMEOUT(memoryless, promoted_to_nearest, 300)
+TEST_F_TIMEOUT(memoryless, promoted_to_nearest, 900)
 {
 	int nearest = nearest_top(&self->topo, self->bare);
 	int lower = pghot_lower_node(&self->topo, 0);
@@ -97,29 +97,16 @@ TEST_F_TIMEOUT(memoryless, promoted_to_nearest, 300)
 	ASSERT_OK(pghot_assert_conservation());
 }
 
-/* With a target set, memory goes there instead of to the nearest. */
-TEST_F_TIMEOUT(memoryless, target_nid_is_used, 300)
+/* Such a node has nothing to promote to. */
+TEST_F(memoryless, refused_as_target)
 {
-	int lower = pghot_lower_node(&self->topo, 0);
-	int top = pghot_top_node(&self->topo, 0);
-	struct pghot_region *r = &self->region;
-	struct pghot_worker *w = &self->worker;
+	char nid[16], buf[16];
 
-	EXPECT_EQ(pghot_write(PGHOT_TARGET_NID, "1"),
-		  self->topo.memory[1] && self->topo.top[1] ? 0 : -EINVAL);
-	ASSERT_OK(pghot_set_num(PGHOT_TARGET_NID, top));
-	ASSERT_OK(pghot_region_create(r, PGHOT_ANON, REGION, lower));
-	w->cpu = self->topo.cpu[self->bare];
-	w->addr = r->addr;
-	w->len = REGION;
-	w->write = true;
-	ASSERT_OK(pghot_worker_start(w));
-	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
-	ASSERT_OK(pghot_wait_promoted(&self->topo, top, r->addr, REGION, 99,
-				      20000, NULL));
-	pghot_worker_stop(w);
-	ASSERT_OK(pghot_region_verify(r, 0, r->len, w->touches));
-	ASSERT_OK(pghot_assert_conservation());
+	snprintf(nid, sizeof(nid), "%d", self->bare);
+	EXPECT_EQ(pghot_write(PGHOT_TARGET_NID, nid), -EINVAL);
+	EXPECT_EQ(pghot_write(PGHOT_DEBUGFS("target_nid"), nid), -EINVAL);
+	ASSERT_OK(pghot_read(PGHOT_TARGET_NID, buf, sizeof(buf)));
+	EXPECT_STREQ(buf, "-1");
 }
 
 TEST_HARNESS_MAIN

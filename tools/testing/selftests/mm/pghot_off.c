@@ -84,7 +84,7 @@ static const char *holds_nothing(void)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(off, mode_2_is_mainline, 300)
+TEST_F_TIMEOUT(off, mode_2_is_mainline, 900)
 {
 	long hot, cold;
 
@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(off, mode_2_is_mainline, 300)
 }
 
 /* At run time, in the middle of it, and back. */
-TEST_F_TIMEOUT(off, off_and_on_under_load, 300)
+TEST_F_TIMEOUT(off, off_and_on_under_load, 900)
 {
 	struct pghot_counters mid;
 
@@ -147,7 +147,7 @@ TEST_F_TIMEOUT(off, off_and_on_under_load, 300)
 	ASSERT_OK(pghot_assert_conservation());
 }
 
-TEST_F_TIMEOUT(off, mode_0_moves_nothing, 300)
+TEST_F_TIMEOUT(off, mode_0_moves_nothing, 900)
 {
 	ASSERT_OK(start(self));
 	pghot_sleep_ms(4000);
@@ -163,7 +163,7 @@ TEST_F_TIMEOUT(off, mode_0_moves_nothing, 300)
 }
 
 /* Mode 1 looks at who accessed a page last, not at access times. */
-TEST_F_TIMEOUT(off, mode_1_is_mainline, 300)
+TEST_F_TIMEOUT(off, mode_1_is_mainline, 900)
 {
 	ASSERT_OK(start(self));
 	ASSERT_OK(pghot_set(NUMA_BALANCING, "1"));
@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(off, mode_1_is_mainline, 300)
 	ASSERT_OK(pghot_assert_conservation());
 }
 
-TEST_F_TIMEOUT(off, mode_3_is_asynchronous, 300)
+TEST_F_TIMEOUT(off, mode_3_is_asynchronous, 900)
 {
 	ASSERT_OK(start(self));
 	ASSERT_OK(pghot_set(NUMA_BALANCING, "3"));
@@ -218,7 +218,7 @@ static long kernel_kb(void)
 #define CYCLES	20
 
 /* Queues and records cost something while a source is on, and only then. */
-TEST_F_TIMEOUT(off, memory_is_returned, 300)
+TEST_F_TIMEOUT(off, memory_is_returned, 900)
 {
 	long off, on, after;
 	int i;
@@ -273,7 +273,7 @@ static pid_t toggle(const char *path, const char * const *values, int nr)
 	_exit(i < 1000 ? 4 : 0);
 }
 
-TEST_F_TIMEOUT(off, toggling_at_full_speed, 300)
+TEST_F_TIMEOUT(off, toggling_at_full_speed, 900)
 {
 	/* Few zeroes: the scanner needs time with the mode on. */
 	static const char * const modes[] = {

@@ -49,7 +49,7 @@ FIXTURE_TEARDOWN(placement)
 	pghot_restore();
 }
 
-TEST_F_TIMEOUT(placement, halves_go_home, 300)
+TEST_F_TIMEOUT(placement, halves_go_home, 900)
 {
 	int lower = pghot_lower_node(&self->topo, 0);
 	struct pghot_region *r = &self->region;

@@ -85,7 +85,7 @@ FIXTURE_TEARDOWN(promote)
 	pghot_restore();
 }
 
-TEST_F_TIMEOUT(promote, hot_and_only_hot, 300)
+TEST_F_TIMEOUT(promote, hot_and_only_hot, 900)
 {
 	int lower = pghot_lower_node(&self->topo, 0);
 	int top = pghot_top_node(&self->topo, 0);

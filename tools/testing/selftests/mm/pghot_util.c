@@ -476,7 +476,19 @@ const char * const pghot_counter_names[NR_COUNTERS] = {
 	[NUMA_PAGES_MIGRATED]	= "numa_pages_migrated",
 };
 
-const char *pghot_read_counters(struct pghot_counters *now)
+/*
+ * Node statistics such as pgpromote_success are kept in per-CPU parts which
+ * /proc/vmstat does not add, unlike events such as ours: without this they
+ * seem to lag behind.
+ */
+static void fold_statistics(void)
+{
+	char buf[16];
+
+	pghot_read("/proc/sys/vm/stat_refresh", buf, sizeof(buf));
+}
+
+static const char *read_counters(struct pghot_counters *now)
 {
 	char name[128];
 	long val;
@@ -498,6 +510,12 @@ const char *pghot_read_counters(struct pghot_counters *now)
 			return pghot_error("/proc/vmstat has no %s",
 					   pghot_counter_names[i]);
 	return NULL;
+}
+
+const char *pghot_read_counters(struct pghot_counters *now)
+{
+	fold_statistics();
+	return read_counters(now);
 }
 
 /* A missing counter was found by the read of @before already. */
@@ -853,6 +871,9 @@ static const char *map_anon(struct pghot_region *r)
 	if (r->map == MAP_FAILED)
 		return pghot_error("mmap %zu: %s", r->map_len, strerror(errno));
 	r->addr = (char *)(((uintptr_t)r->map + align - 1) & ~(align - 1));
+	/* A child would make every write of ours a copy, on the local node. */
+	if (madvise(r->map, r->map_len, MADV_DONTFORK))
+		return pghot_error("MADV_DONTFORK: %s", strerror(errno));
 	if (madvise(r->addr, r->len, r->kind == PGHOT_ANON ? MADV_NOHUGEPAGE :
 							     MADV_HUGEPAGE))
 		return pghot_error("precondition: MADV_(NO)HUGEPAGE: %s",
@@ -914,6 +935,17 @@ static const char *folio_sizes(const struct pghot_region *r, size_t size)
 		return NULL;
 	return pghot_error("precondition: the region is not made of %zu KiB folios",
 			   size / 1024);
+}
+
+/*
+ * Pages which were just faulted in are in per-CPU batches at first, and cannot
+ * be isolated.  Dropping caches puts them on the LRU before it does anything.
+ */
+static const char *drain_lru_batches(void)
+{
+	int ret = pghot_write("/proc/sys/vm/drop_caches", "1");
+
+	return ret ? pghot_error("drop_caches: %s", strerror(-ret)) : NULL;
 }
 
 /* Fault all of it in: the content of a file is there already. */
@@ -994,6 +1026,8 @@ const char *pghot_region_create(struct pghot_region *r, enum pghot_kind kind,
 		err = folio_sizes(r, 2 * MB);
 	if (kind == PGHOT_MTHP)
 		err = folio_sizes(r, 64 * 1024);
+	if (!err)
+		err = drain_lru_batches();
 	if (!err)
 		err = pghot_all_on(r->addr, r->len, nid);
 	return err;
@@ -1173,20 +1207,23 @@ const char *pghot_wait_counter(enum pghot_counter which, long at_least,
 			       const struct pghot_counters *before,
 			       int timeout_ms)
 {
-	struct pghot_counters delta;
-	long end;
+	struct pghot_counters now;
+	long end, delta;
+	const char *err;
 
 	timeout_ms *= pghot_time_scale();
 	end = pghot_now_ms() + timeout_ms;
 	for (;;) {
-		pghot_counters_since(&delta, before);
-		if (delta.c[which] >= at_least)
+		err = read_counters(&now);
+		if (err)
+			return err;
+		delta = now.c[which] - before->c[which];
+		if (delta >= at_least)
 			return NULL;
 		if (pghot_now_ms() > end)
 			return pghot_error("%s rose by %ld in %d ms, not by %ld",
-					   pghot_counter_names[which],
-					   delta.c[which], timeout_ms,
-					   at_least);
+					   pghot_counter_names[which], delta,
+					   timeout_ms, at_least);
 		pghot_sleep_ms(20);
 	}
 }
