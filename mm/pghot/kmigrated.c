@@ -59,6 +59,7 @@
 
 #include <linux/compaction.h>
 #include <linux/cpu.h>
+#include <linux/cpumask.h>
 #include <linux/freezer.h>
 #include <linux/hash.h>
 #include <linux/kthread.h>
@@ -70,7 +71,9 @@
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
 #include <linux/node.h>
+#include <linux/sched.h>
 #include <linux/sched/numa_balancing.h>
+#include <linux/sched/stat.h>
 #include <linux/sched/sysctl.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -462,19 +465,42 @@ static void kmigrated_settle_chunk(struct kmigrated_chunk *chunk)
 	}
 }
 
+/*
+ * Whoever touches a folio of a chunk waits until the chunk has moved. So do not
+ * lose the CPU meanwhile to somebody who does not need the folio, for a time
+ * slice that is longer than all of the chunk. Not if an administrator has given
+ * the thread another policy.
+ */
+static bool kmigrated_hold_cpu(void)
+{
+	if (current->policy != SCHED_NORMAL)
+		return false;
+	sched_set_fifo_low(current);
+	return true;
+}
+
+static void kmigrated_release_cpu(bool held)
+{
+	if (held)
+		sched_set_normal(current, task_nice(current));
+}
+
 static void kmigrated_move_chunk(struct kmigrated_node *node,
 				 struct kmigrated_chunk *chunk)
 {
 	unsigned int moved;
 	u64 start, elapsed;
+	bool held;
 
 	if (!chunk->nr)
 		return;
 
+	held = kmigrated_hold_cpu();
 	start = ktime_get_ns();
 	moved = migrate_misplaced_folios(&chunk->folios, chunk->memcg,
 					 chunk->nid, chunk->hint_fault);
 	elapsed = ktime_get_ns() - start;
+	kmigrated_release_cpu(held);
 	trace_kmigrated_batch(node->nid, chunk->nid, chunk->nr_pages, moved,
 			      div_u64(elapsed, NSEC_PER_USEC));
 	node->page_ns = kmigrated_page_ns(node->page_ns, elapsed,
@@ -830,6 +856,31 @@ static bool kmigrated_batch_full(struct kmigrated_node *node)
 	return kmigrated_has(node, READ_ONCE(kmigrated_batch_nr));
 }
 
+/*
+ * Woken by a fault, the thread is on the CPU of the application, or on the one
+ * it had the last time, and the scheduler leaves it there until its next
+ * balance, some time slices later. Do not let the application pay for the move
+ * with its CPU time instead of its fault: if there is an idle CPU, go there.
+ */
+static void kmigrated_find_idle_cpu(void)
+{
+	cpumask_var_t allowed;
+	unsigned int cpu;
+
+	if (single_task_running() || !alloc_cpumask_var(&allowed, GFP_KERNEL))
+		return;
+	cpumask_copy(allowed, current->cpus_ptr);
+	for_each_cpu_and(cpu, allowed, cpu_online_mask) {
+		if (!idle_cpu(cpu))
+			continue;
+		/* From there the scheduler may take it where it likes. */
+		if (!set_cpus_allowed_ptr(current, cpumask_of(cpu)))
+			set_cpus_allowed_ptr(current, allowed);
+		break;
+	}
+	free_cpumask_var(allowed);
+}
+
 static int kmigrated(void *arg)
 {
 	struct kmigrated_node *node = arg;
@@ -845,6 +896,7 @@ static int kmigrated(void *arg)
 					     kmigrated_batch_full(node) ||
 					     kthread_should_stop(),
 					     msecs_to_jiffies(READ_ONCE(kmigrated_sleep_ms)));
+		kmigrated_find_idle_cpu();
 		/*
 		 * Out of tokens for one target: wait for them, or for a batch
 		 * for another, but look up now and then as the limit may change.
@@ -1098,7 +1150,6 @@ static void kmigrated_remove_target(int nid)
 static void kmigrated_add_node(int nid)
 {
 	struct kmigrated_node *node;
-	nodemask_t targets;
 
 	node = kzalloc_flex(*node, queues, nr_node_ids);
 	if (!node)
@@ -1108,10 +1159,8 @@ static void kmigrated_add_node(int nid)
 	init_waitqueue_head(&node->wait);
 	mutex_init(&node->batch_lock);
 
-	kmigrated_targets(&targets);
-	node->thread = kthread_create_on_node(kmigrated, node,
-					      kmigrated_nearest_node(nid, &targets),
-					      "kmigrated%d", nid);
+	/* Of no node: else it could only run on the CPUs of that node. */
+	node->thread = kthread_create(kmigrated, node, "kmigrated%d", nid);
 	if (IS_ERR(node->thread)) {
 		kfree(node);
 		goto nomem;
