@@ -60,6 +60,7 @@
 #include <linux/compaction.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/freezer.h>
 #include <linux/hash.h>
 #include <linux/kthread.h>
@@ -104,6 +105,12 @@
 #define KMIGRATED_CHUNK_MAX	64
 /* Assumed until measured. */
 #define KMIGRATED_PAGE_NS	(10 * NSEC_PER_USEC)
+
+/*
+ * How long the thread works, and then leaves the CPU to others that want it: a
+ * time slice of its own would be longer than anybody should wait for this.
+ */
+#define KMIGRATED_TURN_US	1000
 
 /* Chunks that may be under construction at the same time. */
 #define KMIGRATED_NR_CHUNKS	4
@@ -201,6 +208,7 @@ struct kmigrated_work {
  * @wait: Where it sleeps.
  * @queued: Pages in all of its queues, and in the batch being worked on.
  * @page_ns: Measured time to move a page.
+ * @turn: When the thread last left the CPU to others or had it for itself.
  * @batch_lock: See the head of this file.
  * @work: Not NULL while active; under @batch_lock.
  * @queues: For each target node; NULL for those that are no target, and while
@@ -212,6 +220,7 @@ struct kmigrated_node {
 	wait_queue_head_t wait;
 	atomic_long_t queued;
 	unsigned int page_ns;
+	u64 turn;
 	/* While requests are being worked on */
 	struct mutex batch_lock;
 	struct kmigrated_work *work;
@@ -485,6 +494,21 @@ static void kmigrated_release_cpu(bool held)
 		sched_set_normal(current, task_nice(current));
 }
 
+/* Between chunks, when nobody waits for a folio. */
+static void kmigrated_give_way(struct kmigrated_node *node)
+{
+	u64 now = ktime_get_ns();
+
+	if (single_task_running()) {
+		node->turn = now;
+		return;
+	}
+	if (now - node->turn < KMIGRATED_TURN_US * NSEC_PER_USEC)
+		return;
+	usleep_range(KMIGRATED_TURN_US, KMIGRATED_TURN_US * 3 / 2);
+	node->turn = ktime_get_ns();
+}
+
 static void kmigrated_move_chunk(struct kmigrated_node *node,
 				 struct kmigrated_chunk *chunk)
 {
@@ -513,6 +537,7 @@ static void kmigrated_move_chunk(struct kmigrated_node *node,
 	mem_cgroup_put(chunk->memcg);
 	chunk->nr = 0;
 	chunk->nr_pages = 0;
+	kmigrated_give_way(node);
 	cond_resched();
 }
 
@@ -897,6 +922,7 @@ static int kmigrated(void *arg)
 					     kthread_should_stop(),
 					     msecs_to_jiffies(READ_ONCE(kmigrated_sleep_ms)));
 		kmigrated_find_idle_cpu();
+		node->turn = ktime_get_ns();
 		/*
 		 * Out of tokens for one target: wait for them, or for a batch
 		 * for another, but look up now and then as the limit may change.
