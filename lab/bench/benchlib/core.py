@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What every measurement needs: places, preconditions, a clean way to end."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ ROOT = HERE.parent.parent
 BUILD = ROOT / "build"
 BENCH = BUILD / "bench"
 WORKLOADS = HERE / "workload"
+OURS = re.compile(r"CONFIG_(PGHOT|AMD_IBS_|KUNIT)")
 
 
 class Fail(Exception):
@@ -34,6 +36,29 @@ def need_kernels(*names):
         image = BUILD / "out" / name / "arch/x86/boot/bzImage"
         if not image.is_file():
             raise Fail(f"kernel '{name}' is not built: run make kernel-{name}")
+
+
+def config(kernel):
+    """{option: value} of a built kernel."""
+    path = BUILD / "out" / kernel / ".config"
+    if not path.is_file():
+        raise Fail(f"kernel '{kernel}' is not built: run make kernel-{kernel}")
+    return dict(line.split("=", 1) for line in path.read_text().splitlines()
+                if line.startswith("CONFIG_"))
+
+
+def other_options(one, other):
+    """Options in which two configurations differ, but for those of pghot and its tests."""
+    return sorted(name for name in one.keys() | other.keys()
+                  if one.get(name) != other.get(name) and not OURS.match(name))
+
+
+def need_same_config(a, b):
+    """Kernels are only compared if pghot is all that is different."""
+    others = other_options(config(a), config(b))
+    if others:
+        raise Fail(f"kernels '{a}' and '{b}' differ in {others[0]}: "
+                   f"run make kernel-{a} kernel-{b}")
 
 
 def compile_workload(name):
