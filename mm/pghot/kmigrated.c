@@ -102,6 +102,11 @@
  * one of its folios may have to wait.
  */
 #define KMIGRATED_CHUNK_NS	(300 * NSEC_PER_USEC)
+/*
+ * But at least so many base pages, lest a machine that is slow for other reasons
+ * flushes its TLBs for each page; and at most so many.
+ */
+#define KMIGRATED_CHUNK_MIN	16
 #define KMIGRATED_CHUNK_MAX	64
 /* Assumed until measured. */
 #define KMIGRATED_PAGE_NS	(10 * NSEC_PER_USEC)
@@ -436,8 +441,8 @@ static void kmigrated_refuse(const struct kmigrated_request *rq,
 /* Pages a chunk may hold: as many as move in KMIGRATED_CHUNK_NS. */
 static unsigned int kmigrated_chunk_limit(unsigned int page_ns)
 {
-	return clamp(KMIGRATED_CHUNK_NS / max(page_ns, 1U), 1,
-		     KMIGRATED_CHUNK_MAX);
+	return clamp(KMIGRATED_CHUNK_NS / max(page_ns, 1U),
+		     KMIGRATED_CHUNK_MIN, KMIGRATED_CHUNK_MAX);
 }
 
 /* A quarter of the way to what was just measured. */

@@ -159,8 +159,10 @@ static void kmigrated_test_chunk_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(0), KMIGRATED_CHUNK_MAX);
 	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(1), KMIGRATED_CHUNK_MAX);
 	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(10000), 30);
-	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(300000), 1);
-	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(UINT_MAX), 1);
+	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(300000),
+			KMIGRATED_CHUNK_MIN);
+	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(UINT_MAX),
+			KMIGRATED_CHUNK_MIN);
 }
 
 static void kmigrated_test_page_ns(struct kunit *test)
