@@ -5,6 +5,7 @@ import struct
 
 SHT_RELA, SHT_SYMTAB = 4, 2
 SHF_EXECINSTR = 4
+STT_FUNC = 2
 
 EHDR = struct.Struct("<16sHHIQQQIHHHHHH")
 SHDR = struct.Struct("<IIQQQQIIQQ")
@@ -40,22 +41,28 @@ def neutral(name):
     return re.sub(r"[\d_.]+$", "", name)
 
 
-def symbol_names(found, symtab):
+def symbols(found, symtab):
+    """[(name, offset)]: a symbol that is defined here by its section, whether it
+    is static or not, another by its name."""
     strings = found[symtab.link][1].data
-    names = []
-    for name_at, info, _, shndx, _, _ in SYM.iter_unpack(symtab.data):
-        name = c_string(strings, name_at)
-        if not name and shndx < len(found):
-            name = found[shndx][0]
-        names.append(neutral(name) if info >> 4 == 0 else name)
-    return names
+    result = []
+    for name_at, info, _, shndx, value, _ in SYM.iter_unpack(symtab.data):
+        if 0 < shndx < len(found):
+            result.append((neutral(found[shndx][0]), value))
+        else:
+            name = c_string(strings, name_at)
+            result.append((neutral(name) if info >> 4 == 0 else name, 0))
+    return result
 
 
 def relocations(found, section):
-    """[(offset, type, symbol, addend)] of a SHT_RELA section."""
-    names = symbol_names(found, found[section.link][1])
-    return [(offset, info & 0xffffffff, names[info >> 32], addend)
-            for offset, info, addend in RELA.iter_unpack(section.data)]
+    """[(offset, type, what, addend)] of a SHT_RELA section."""
+    targets = symbols(found, found[section.link][1])
+    result = []
+    for offset, info, addend in RELA.iter_unpack(section.data):
+        what, at = targets[info >> 32]
+        result.append((offset, info & 0xffffffff, what, at + addend))
+    return result
 
 
 def code(image):
@@ -73,3 +80,34 @@ def differences(one, other):
     """Names of the sections whose code is not the same."""
     a, b = code(one), code(other)
     return sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
+
+
+def functions(image, section_name, at):
+    """The function at each of the offsets in a section, without repetition."""
+    found = sections(image)
+    index = [name for name, _ in found].index(section_name)
+    symtab = next(s for _, s in found if s.type == SHT_SYMTAB)
+    strings = found[symtab.link][1].data
+    ranges = [(value, value + size, c_string(strings, name_at))
+              for name_at, info, _, shndx, value, size in SYM.iter_unpack(symtab.data)
+              if shndx == index and info & 15 == STT_FUNC]
+    names = {name for begin, end, name in ranges for offset in at if begin <= offset < end}
+    return sorted(names) or ["?"]
+
+
+def changed_at(a, b):
+    """Offsets at which the code of a section is not the same."""
+    bytes_at = [i for i, (x, y) in enumerate(zip(a[0], b[0])) if x != y]
+    return bytes_at + [r[0] for r in set(a[1]) ^ set(b[1])]
+
+
+def explain(one, other):
+    """'section: functions' for each section whose code is not the same."""
+    a, b = code(one), code(other)
+    result = []
+    for name in differences(one, other):
+        if name in a and name in b:
+            result.append(f"{name}: {' '.join(functions(one, name, changed_at(a[name], b[name])))}")
+        else:
+            result.append(f"{name}: in one only")
+    return result
