@@ -46,8 +46,6 @@ def build():
 def command(one, kernel, idle, scale):
     words = [runner.VM, "--kernel", kernel, "--topology", one.topology,
              "--timeout", str(one.timeout * scale), "--verbose",
-             # After an oops a guest may hang until the time-out.
-             "--append", "oops=panic",
              "--with", os.path.join(runner.OUT, one.program)]
     for path in one.extra:
         words += ["--with", path]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run named tests: those which a fault has to turn red."""
 import fnmatch
+import os
 from collections import namedtuple
 
 from checklib import kunit, selftests, unittests
@@ -37,6 +38,7 @@ def run_selftest(where, tests):
 
 
 def run_unit(where, tests):
+    os.environ["CHECK_KERNEL"] = plant.KERNEL
     yield from unittests.run(where, tests, plant.COPY, plant.COPY / "lab/checklib/unit")
 
 

@@ -53,15 +53,19 @@ FAULTS = [
           "kmigrated_done(rq, KMIGRATED_STALE);\n\t\t\tcond_resched();",
           ["selftest counters@2dram+cxl counters.queue_full"]),
 
+    Fault("map-leaked", CORE,
+          "kvfree(map->words);\n\tkfree(map);", "kfree(map);",
+          ["unit lab/checklib/tests tests.test_kernel.Beside.test_every_map_is_freed"]),
+
     # --- hint faults ---
+    Fault("scheduler-not-told", CORE,
+          "*flags |= TNF_MIGRATED;", ";",
+          ["unit lab/checklib/tests "
+           "tests.test_kernel.Beside.test_scheduler_hears_of_promotions"]),
     Fault("migrates-in-the-fault", CORE,
           "err = pghot_record_hint_fault(folio, threshold, &report);",
           "err = -ENOMEM;",
           ["selftest promote@2dram+cxl promote.anon.hot_and_only_hot"]),
-    Fault("limit-0-ignored-in-the-fault", CORE,
-          "if (deny || err == -EEXIST || err == -EPERM)",
-          "if (deny || err == -EEXIST)",
-          ["selftest counters@2dram+cxl-big counters.limit_0_promotes_nothing"]),
     Fault("shared-text-moves", CORE,
           "return KMIGRATED_DENY_INELIGIBLE;",
           "return 0;",
@@ -73,7 +77,7 @@ FAULTS = [
           "if (false)\n\t\t\tkmigrated_refuse(",
           ["selftest counters@2dram+cxl counters.stale_by_limit_0"]),
     Fault("no-tokens-needed", ENGINE,
-          "if (rate && kmigrated_needs_tokens(rq, plenty)) {",
+          "if (limits->rate && kmigrated_needs_tokens(rq->flags, limits->plenty)) {",
           "if (false) {",
           ["selftest counters@2dram+cxl counters.deferred_ratelimit"]),
     Fault("tokens-lose-fractions", ENGINE,
@@ -131,10 +135,10 @@ FAULTS = [
           ["kunit pghot.pghot_test_choose_target"]),
     Fault("thread-polls", ENGINE,
           "wait_event_freezable(node->wait,\n"
-          "\t\t\t\t     atomic_long_read(&node->queued) ||\n"
+          "\t\t\t\t     kmigrated_has(node, 1) ||\n"
           "\t\t\t\t     kthread_should_stop());",
           "wait_event_freezable_timeout(node->wait,\n"
-          "\t\t\t\t     atomic_long_read(&node->queued) ||\n"
+          "\t\t\t\t     kmigrated_has(node, 1) ||\n"
           "\t\t\t\t     kthread_should_stop(), HZ);",
           ["selftest idle@2dram+cxl idle.numa_balancing_off"]),
 
