@@ -270,7 +270,7 @@ static pid_t toggle(const char *path, const char * const *values, int nr)
 			_exit(2);
 	if (pghot_read(path, buf, sizeof(buf)) || strcmp(buf, values[nr - 1]))
 		_exit(3);
-	_exit(i < 1000 ? 4 : 0);
+	_exit(i < 200 ? 4 : 0);
 }
 
 TEST_F_TIMEOUT(off, toggling_at_full_speed, 900)
@@ -324,6 +324,44 @@ TEST_F_TIMEOUT(off, toggling_at_full_speed, 900)
 	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
 	ASSERT_OK(pghot_set(PGHOT_SOURCES, "0"));
 	ASSERT_OK(holds_nothing());
+}
+
+/*
+ * Two writers of the same knob: it must not only read what was written last,
+ * but be in that state, and whoever loses a race must not upset the kernel.
+ * All writers end with the mode and the switch on, and nobody writes after
+ * them.
+ */
+TEST_F_TIMEOUT(off, two_writers_of_one_knob, 900)
+{
+	static const char * const modes[] = { "0", "2", "3", "0", "1", "2" };
+	static const char * const sources[] = { "0", "1" };
+	int status, i;
+	pid_t pid[4];
+
+	ASSERT_OK(start(self));
+	/* to have them put back at the end */
+	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
+	for (i = 0; i < 2; i++) {
+		pid[i] = toggle(NUMA_BALANCING, modes, ARRAY_SIZE(modes));
+		pid[2 + i] = toggle(PGHOT_SOURCES, sources,
+				    ARRAY_SIZE(sources));
+	}
+	for (i = 0; i < 4; i++) {
+		ASSERT_GT(pid[i], 0);
+		ASSERT_EQ(waitpid(pid[i], &status, 0), pid[i]);
+		/* the other writer may still have been at it: 3 is no fault */
+		EXPECT_TRUE(WIFEXITED(status) && (!WEXITSTATUS(status) ||
+						  WEXITSTATUS(status) == 3))
+			TH_LOG("writer %d: status %x (2 refused, 4 too few)",
+			       i, status);
+	}
+	ASSERT_OK(pghot_wait_promoted(&self->topo, -1, self->region.addr, HOT,
+				      99, 20000, NULL));
+	pghot_worker_stop(&self->worker[0]);
+	ASSERT_OK(pghot_region_verify(&self->region, 0, REGION,
+				      self->worker[0].touches));
+	ASSERT_OK(pghot_assert_conservation());
 }
 
 TEST_HARNESS_MAIN
