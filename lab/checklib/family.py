@@ -30,7 +30,8 @@ def lead():
     """Be the head of all processes below; end by Stopped on a signal."""
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+        if signal.getsignal(number) != signal.SIG_IGN:      # as under nohup
+            signal.signal(number, _stop)
 
 
 def die_with(parent, number=signal.SIGTERM):
