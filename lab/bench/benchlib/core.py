@@ -82,6 +82,12 @@ def compile_workload(name):
     return program
 
 
+def kernel_key(*names):
+    """Changes when one of the kernels is built anew."""
+    images = [BUILD / "out" / name / "arch/x86/boot/bzImage" for name in names]
+    return [(str(p), p.stat().st_mtime_ns, p.stat().st_size) for p in images if p.exists()]
+
+
 def load():
     """(1-minute load, CPUs): above 0.5 per CPU, times are not to be trusted."""
     return os.getloadavg()[0], os.cpu_count()
@@ -91,7 +97,7 @@ def load_note():
     now, cpus = load()
     if now <= 0.5 * cpus:
         return f"load {now:.1f} on {cpus} CPUs at the start"
-    return f"LOADED MACHINE: load {now:.1f} on {cpus} CPUs at the start; times are noisy"
+    return f"LOADED MACHINE: load {now:.1f} on {cpus} CPUs at the start; host times are noisy"
 
 
 def rel(path):
