@@ -26,7 +26,8 @@ Result = namedtuple("Result", "status booted timed_out qemu_status error "
                               "boot_s total_s")
 
 CONSOLE = ("console=ttyS0,115200 earlyprintk=serial,ttyS0,115200 "
-           "ignore_loglevel printk.devkmsg=on panic=-1 oops=panic rdinit=/init "
+           "ignore_loglevel printk.devkmsg=on panic=-1 oops=panic "
+           "no_timer_check rdinit=/init "
            "random.trust_cpu=on")
 
 _libc = ctypes.CDLL(None)
