@@ -77,7 +77,8 @@ bool __pghot_takes_hint_fault(struct folio *folio, int target_nid);
 void pghot_hint_fault(struct folio *folio, struct vm_area_struct *vma,
 		      int target_nid, int *nid, int *flags);
 int pghot_promotion_target(int nid);
-void pghot_numa_balancing_changed(void);
+void pghot_mode_change_begin(void);
+void pghot_mode_change_end(void);
 
 /**
  * promotion_active - does anybody promote pages into the top tier?
@@ -144,7 +145,11 @@ static inline int pghot_promotion_target(int nid)
 	return nid;
 }
 
-static inline void pghot_numa_balancing_changed(void)
+static inline void pghot_mode_change_begin(void)
+{
+}
+
+static inline void pghot_mode_change_end(void)
 {
 }
 #endif /* CONFIG_PGHOT */

@@ -1091,14 +1091,27 @@ static void pghot_update_state(void)
 }
 
 /**
- * pghot_numa_balancing_changed - kernel.numa_balancing was written
+ * pghot_mode_change_begin - kernel.numa_balancing is about to be written
+ *
+ * Its value and the static key of NUMA balancing are written one after the
+ * other. So that both are of the same writer, there is one at a time.
+ *
+ * Context: Process context, may sleep. To be followed by pghot_mode_change_end().
+ */
+void pghot_mode_change_begin(void)
+{
+	mutex_lock(&pghot_state_lock);
+}
+
+/**
+ * pghot_mode_change_end - kernel.numa_balancing was written
  *
  * Context: Process context, may sleep.
  */
-void pghot_numa_balancing_changed(void)
+void pghot_mode_change_end(void)
 {
-	guard(mutex)(&pghot_state_lock);
 	pghot_update_state();
+	mutex_unlock(&pghot_state_lock);
 }
 
 /* ---- tunables and status ---- */
@@ -1224,7 +1237,8 @@ static int __init pghot_init(void)
 	pghot_register_tunables(pghot_tunables, ARRAY_SIZE(pghot_tunables));
 	debugfs_create_file("status", 0444, pghot_debugfs_root(), NULL,
 			    &pghot_status_fops);
-	pghot_numa_balancing_changed();
+	scoped_guard(mutex, &pghot_state_lock)
+		pghot_update_state();
 	return 0;
 }
 

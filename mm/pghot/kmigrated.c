@@ -101,7 +101,7 @@
  * Time that a call of migrate_pages() should take: what a thread that touches
  * one of its folios may have to wait.
  */
-#define KMIGRATED_CHUNK_NS	(300 * NSEC_PER_USEC)
+#define KMIGRATED_CHUNK_NS	(150 * NSEC_PER_USEC)
 /*
  * But at least so many base pages, lest a machine that is slow for other reasons
  * flushes its TLBs for each page; and at most so many.
@@ -115,7 +115,16 @@
  * How long the thread works, and then leaves the CPU to others that want it: a
  * time slice of its own would be longer than anybody should wait for this.
  */
-#define KMIGRATED_TURN_US	1000
+#define KMIGRATED_TURN_US	100
+
+/*
+ * A folio is not taken at once: the access that made it known may still be
+ * under way, and those next to it follow.
+ */
+#define KMIGRATED_SETTLE_US	500
+
+/* How often the thread looks in kmigrated_sleep_ms whether more is coming. */
+#define KMIGRATED_LOOKS		8
 
 /* Chunks that may be under construction at the same time. */
 #define KMIGRATED_NR_CHUNKS	4
@@ -212,8 +221,9 @@ struct kmigrated_work {
  * @thread: kmigrated<nid>.
  * @wait: Where it sleeps.
  * @queued: Pages in all of its queues, and in the batch being worked on.
- * @page_ns: Measured time to move a page.
- * @turn: When the thread last left the CPU to others or had it for itself.
+ * @page_ns: Measured time to move a page of a folio, for each order.
+ * @turn: Since when the thread has kept the CPU from others, in ns; 0: it has
+ *	not.
  * @batch_lock: See the head of this file.
  * @work: Not NULL while active; under @batch_lock.
  * @queues: For each target node; NULL for those that are no target, and while
@@ -224,7 +234,7 @@ struct kmigrated_node {
 	struct task_struct *thread;
 	wait_queue_head_t wait;
 	atomic_long_t queued;
-	unsigned int page_ns;
+	unsigned int page_ns[NR_PAGE_ORDERS];
 	u64 turn;
 	/* While requests are being worked on */
 	struct mutex batch_lock;
@@ -479,61 +489,39 @@ static void kmigrated_settle_chunk(struct kmigrated_chunk *chunk)
 	}
 }
 
-/*
- * Whoever touches a folio of a chunk waits until the chunk has moved. So do not
- * lose the CPU meanwhile to somebody who does not need the folio, for a time
- * slice that is longer than all of the chunk. Not if an administrator has given
- * the thread another policy.
- */
-static bool kmigrated_hold_cpu(void)
-{
-	if (current->policy != SCHED_NORMAL)
-		return false;
-	sched_set_fifo_low(current);
-	return true;
-}
-
-static void kmigrated_release_cpu(bool held)
-{
-	if (held)
-		sched_set_normal(current, task_nice(current));
-}
-
 /* Between chunks, when nobody waits for a folio. */
 static void kmigrated_give_way(struct kmigrated_node *node)
 {
-	u64 now = ktime_get_ns();
+	u64 now;
 
 	if (single_task_running()) {
-		node->turn = now;
+		node->turn = 0;
 		return;
 	}
+	now = ktime_get_ns();
+	if (!node->turn)
+		node->turn = now;
 	if (now - node->turn < KMIGRATED_TURN_US * NSEC_PER_USEC)
 		return;
-	usleep_range(KMIGRATED_TURN_US, KMIGRATED_TURN_US * 3 / 2);
+	usleep_range(KMIGRATED_TURN_US / 2, KMIGRATED_TURN_US);
 	node->turn = ktime_get_ns();
 }
 
 static void kmigrated_move_chunk(struct kmigrated_node *node,
 				 struct kmigrated_chunk *chunk)
 {
+	unsigned int *page_ns = &node->page_ns[chunk->order];
 	unsigned int moved;
-	u64 start, elapsed;
-	bool held;
+	u64 held;
 
 	if (!chunk->nr)
 		return;
 
-	held = kmigrated_hold_cpu();
-	start = ktime_get_ns();
 	moved = migrate_misplaced_folios(&chunk->folios, chunk->memcg,
-					 chunk->nid, chunk->hint_fault);
-	elapsed = ktime_get_ns() - start;
-	kmigrated_release_cpu(held);
+					 chunk->nid, chunk->hint_fault, &held);
 	trace_kmigrated_batch(node->nid, chunk->nid, chunk->nr_pages, moved,
-			      div_u64(elapsed, NSEC_PER_USEC));
-	node->page_ns = kmigrated_page_ns(node->page_ns, elapsed,
-					  chunk->nr_pages);
+			      div_u64(held, NSEC_PER_USEC));
+	*page_ns = kmigrated_page_ns(*page_ns, held, chunk->nr_pages);
 	node->work->planned[chunk->nid] -= chunk->nr_pages;
 
 	kmigrated_settle_chunk(chunk);
@@ -551,7 +539,8 @@ static struct kmigrated_chunk *kmigrated_get_chunk(struct kmigrated_node *node,
 						   struct folio *folio, int nid,
 						   bool hint_fault)
 {
-	unsigned int limit = kmigrated_chunk_limit(node->page_ns);
+	unsigned int order = folio_order(folio);
+	unsigned int limit = kmigrated_chunk_limit(node->page_ns[order]);
 	unsigned int nr_pages = folio_nr_pages(folio);
 	struct mem_cgroup *memcg = get_mem_cgroup_from_folio(folio);
 	struct kmigrated_chunk *chunk, *open = NULL;
@@ -564,7 +553,7 @@ static struct kmigrated_chunk *kmigrated_get_chunk(struct kmigrated_node *node,
 			continue;
 		}
 		if (chunk->nid != nid || chunk->memcg != memcg ||
-		    chunk->order != folio_order(folio) ||
+		    chunk->order != order ||
 		    chunk->hint_fault != hint_fault)
 			continue;
 		if (chunk->nr_pages + nr_pages <= limit) {
@@ -581,7 +570,7 @@ static struct kmigrated_chunk *kmigrated_get_chunk(struct kmigrated_node *node,
 	}
 	open->memcg = memcg;
 	open->nid = nid;
-	open->order = folio_order(folio);
+	open->order = order;
 	open->hint_fault = hint_fault;
 	return open;
 }
@@ -802,6 +791,27 @@ static unsigned int kmigrated_take(struct kmigrated_queue *queue, int nid,
 }
 
 /*
+ * Whoever touches a folio of a chunk waits until the chunk has moved. So do not
+ * lose the CPU meanwhile to somebody who does not need the folio, for a time
+ * slice that is longer than all of the chunk. Between chunks,
+ * kmigrated_give_way() lets others run. Not if an administrator has given the
+ * thread another policy.
+ */
+static bool kmigrated_hold_cpu(void)
+{
+	if (current->policy != SCHED_NORMAL)
+		return false;
+	sched_set_fifo_low(current);
+	return true;
+}
+
+static void kmigrated_release_cpu(bool held)
+{
+	if (held)
+		sched_set_normal(current, task_nice(current));
+}
+
+/*
  * Work on one batch of requests to @nid.
  * Return: whether there may be more; @delay as in kmigrated_take().
  */
@@ -811,6 +821,7 @@ static bool kmigrated_batch(struct kmigrated_node *node, int nid, u64 *delay)
 	struct kmigrated_queue *queue;
 	unsigned int i, nr;
 	long pages = 0;
+	bool held;
 
 	if (!rcu_access_pointer(node->queues[nid]))
 		return false;
@@ -826,7 +837,9 @@ static bool kmigrated_batch(struct kmigrated_node *node, int nid, u64 *delay)
 	if (*delay)
 		count_vm_event(PGHOT_DEFERRED_RATELIMIT);
 
+	held = kmigrated_hold_cpu();
 	for (i = 0; i < nr; i++) {
+		kmigrated_give_way(node);
 		pages += kmigrated_request_pages(&batch[i]);
 		if (!READ_ONCE(sysctl_numa_balancing_promote_rate_limit))
 			kmigrated_refuse(&batch[i], KMIGRATED_STALE);
@@ -836,6 +849,7 @@ static bool kmigrated_batch(struct kmigrated_node *node, int nid, u64 *delay)
 	}
 	for (i = 0; i < KMIGRATED_NR_CHUNKS; i++)
 		kmigrated_move_chunk(node, &node->work->chunks[i]);
+	kmigrated_release_cpu(held);
 	atomic_long_sub(pages, &node->queued);
 	return nr && !*delay;
 }
@@ -911,6 +925,29 @@ static void kmigrated_find_idle_cpu(void)
 	free_cpumask_var(allowed);
 }
 
+/*
+ * Let requests come together to a batch, for kmigrated_sleep_ms at most. Who
+ * asks for one folio asks for the next soon, or not at all: if there was none in
+ * a part of that time, there is nothing to wait for.
+ */
+static void kmigrated_gather(struct kmigrated_node *node)
+{
+	unsigned int sleep_ms = READ_ONCE(kmigrated_sleep_ms);
+	unsigned long end = jiffies + msecs_to_jiffies(sleep_ms);
+	long before, queued = 0;
+
+	usleep_range(KMIGRATED_SETTLE_US, 2 * KMIGRATED_SETTLE_US);
+	do {
+		before = queued;
+		if (wait_event_freezable_timeout(node->wait,
+						 kmigrated_batch_full(node) ||
+						 kthread_should_stop(),
+						 msecs_to_jiffies(sleep_ms / KMIGRATED_LOOKS)))
+			return;
+		queued = atomic_long_read(&node->queued);
+	} while (queued != before && time_before(jiffies, end));
+}
+
 static int kmigrated(void *arg)
 {
 	struct kmigrated_node *node = arg;
@@ -922,10 +959,7 @@ static int kmigrated(void *arg)
 		wait_event_freezable(node->wait,
 				     kmigrated_has(node, 1) ||
 				     kthread_should_stop());
-		wait_event_freezable_timeout(node->wait,
-					     kmigrated_batch_full(node) ||
-					     kthread_should_stop(),
-					     msecs_to_jiffies(READ_ONCE(kmigrated_sleep_ms)));
+		kmigrated_gather(node);
 		kmigrated_find_idle_cpu();
 		node->turn = ktime_get_ns();
 		/*
@@ -1186,7 +1220,7 @@ static void kmigrated_add_node(int nid)
 	if (!node)
 		goto nomem;
 	node->nid = nid;
-	node->page_ns = KMIGRATED_PAGE_NS;
+	memset32(node->page_ns, KMIGRATED_PAGE_NS, NR_PAGE_ORDERS);
 	init_waitqueue_head(&node->wait);
 	mutex_init(&node->batch_lock);
 

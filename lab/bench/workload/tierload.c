@@ -84,12 +84,31 @@ static inline uint64_t rng_next(uint64_t *state)
 	return *state = x;
 }
 
-static inline void work(unsigned int nr)
+/*
+ * With --slice, CPUs that share a clock take turns. If one computes and nothing
+ * else, it does so until the next interrupt of the other, which gets no time at
+ * all then. If it ends its turn after a quarter of that time, both get the same.
+ */
+static void take_turns(void)
 {
+	static __thread uint64_t began;
+
+	if (!opt.slice_us || tsc_ns(tsc() - began) < opt.slice_us * 1000 / 4)
+		return;
+	asm volatile("pause");
+	began = tsc();
+}
+
+static void work(unsigned int nr)
+{
+	unsigned int some, left = nr;
 	unsigned long x = 1;
 
-	while (nr--)
-		asm volatile("imul $3, %0, %0" : "+r"(x));
+	do {
+		for (some = left < 512 ? left : 512, left -= some; some; some--)
+			asm volatile("imul $3, %0, %0" : "+r"(x));
+		take_turns();
+	} while (left);
 }
 
 /* One timed access to a random line of a random one of @pages. */
@@ -113,9 +132,6 @@ static void burst(struct thread *t)
 	for (i = 0; i < BURST; i++) {
 		hist_add(h, touch(t, part, hot));
 		work(opt.work);
-		/* See sys_interrupt(): others' turns come between accesses. */
-		if (i % 8 == 7 || opt.work > 2000)
-			asm volatile("pause");
 	}
 	t->ops += BURST;
 }
