@@ -158,8 +158,9 @@ static void kmigrated_test_chunk_limit(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(0), KMIGRATED_CHUNK_MAX);
 	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(1), KMIGRATED_CHUNK_MAX);
-	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(10000), 30);
-	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(300000),
+	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(KMIGRATED_CHUNK_NS / 30),
+			30);
+	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(KMIGRATED_CHUNK_NS),
 			KMIGRATED_CHUNK_MIN);
 	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(UINT_MAX),
 			KMIGRATED_CHUNK_MIN);
