@@ -65,6 +65,8 @@ struct kmigrated_user {
 /* It may not move, and the requester knows why: kmigrated_promote_folio() */
 #define KMIGRATED_DENY_POLICY		0x02
 #define KMIGRATED_DENY_INELIGIBLE	0x04
+/* To the node asked for, or nowhere */
+#define KMIGRATED_ONLY_TARGET		0x08
 
 #ifdef CONFIG_PGHOT
 DECLARE_STATIC_KEY_FALSE(kmigrated_active_key);

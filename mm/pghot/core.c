@@ -41,6 +41,7 @@
 #include <linux/memory.h>
 #include <linux/memory-tiers.h>
 #include <linux/memory_hotplug.h>
+#include <linux/mempolicy.h>
 #include <linux/migrate.h>
 #include <linux/mm.h>
 #include <linux/nodemask.h>
@@ -242,25 +243,18 @@ static unsigned long pghot_nr_sections(unsigned long start, unsigned long end)
 static void pghot_free_map(struct pghot_map *map)
 {
 	kvfree(map->words);
-	kfree(map);
+	kvfree(map);
 }
-
-/* Tracking is not worth hard reclaim: without a map all goes on as in base. */
-#define PGHOT_MAP_GFP	(GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY)
 
 static struct pghot_map *pghot_alloc_map(int nid)
 {
-	struct pghot_map *map;
-	nodemask_t targets;
+	struct pghot_map *map = kmigrated_alloc(nid, sizeof(*map));
 
-	kmigrated_targets(&targets);
-	nid = kmigrated_nearest_node(nid, &targets);
-	map = kzalloc_node(sizeof(*map), PGHOT_MAP_GFP, nid);
 	if (!map)
 		return NULL;
-	map->words = kvzalloc_node(PGHOT_SECTION_BYTES, PGHOT_MAP_GFP, nid);
+	map->words = kmigrated_alloc(nid, PGHOT_SECTION_BYTES);
 	if (!map->words) {
-		kfree(map);
+		kvfree(map);
 		return NULL;
 	}
 	return map;
@@ -912,25 +906,52 @@ static int pghot_migrate_now(struct folio *folio, struct vm_area_struct *vma,
 }
 
 /*
- * What only the faulting task can tell: its cpuset, which may be a v1 one that
- * the memcg of the folio does not lead to, and whether the mapping is text.
+ * Does a policy of the user name nodes? Then mpol_misplaced() has chosen one of
+ * these, and no other will do. Default and local policy name none.
  */
-static unsigned int pghot_task_denies(struct folio *folio,
-				      struct vm_area_struct *vma, int *nid)
+static bool pghot_policy_names_nodes(struct folio *folio,
+				     struct vm_area_struct *vma)
 {
-	nodemask_t targets;
+	unsigned long address = vma->vm_start;
+	struct mempolicy *pol;
+	pgoff_t ilx;
+	bool names;
+
+	/* Only shared memory has several policies in a mapping. */
+	if (!folio_test_anon(folio) && folio->index > vma->vm_pgoff)
+		address += (folio->index - vma->vm_pgoff) << PAGE_SHIFT;
+	pol = get_vma_policy(vma, address, folio_order(folio), &ilx);
+	if (pol->mode == MPOL_PREFERRED)
+		names = !(pol->flags & MPOL_F_MORON);
+	else
+		names = pol->mode != MPOL_LOCAL;
+	mpol_cond_put(pol);
+	return names;
+}
+
+/*
+ * What only the faulting task can tell: its cpuset, which may be a v1 one that
+ * the memcg of the folio does not lead to, its policy, and whether the mapping
+ * is text.
+ * Return: KMIGRATED_* for the request; @nid is another node if that is forbidden.
+ */
+static unsigned int pghot_task_says(struct folio *folio,
+				    struct vm_area_struct *vma, int *nid)
+{
+	nodemask_t targets, allowed;
 
 	/* Probably a shared library, see migrate_misplaced_folio_prepare(). */
 	if (folio_is_file_lru(folio) && (vma->vm_flags & VM_EXEC) &&
 	    folio_maybe_mapped_shared(folio))
 		return KMIGRATED_DENY_INELIGIBLE;
 
-	if (node_isset(*nid, cpuset_current_mems_allowed))
-		return 0;
 	kmigrated_targets(&targets);
-	if (!nodes_and(targets, targets, cpuset_current_mems_allowed))
+	if (!nodes_and(allowed, targets, cpuset_current_mems_allowed))
 		return KMIGRATED_DENY_POLICY;
-	*nid = kmigrated_nearest_node(*nid, &targets);
+	*nid = kmigrated_nearest_node(*nid, &allowed);
+	if (!nodes_equal(allowed, targets) ||
+	    pghot_policy_names_nodes(folio, vma))
+		return KMIGRATED_ONLY_TARGET;
 	return 0;
 }
 
@@ -988,13 +1009,14 @@ static int pghot_promote_hint_fault(struct folio *folio,
 				    struct vm_area_struct *vma, int target_nid,
 				    int err, bool claimed)
 {
-	unsigned int deny = pghot_task_denies(folio, vma, &target_nid);
+	unsigned int says = pghot_task_says(folio, vma, &target_nid);
+	bool deny = says & ~KMIGRATED_ONLY_TARGET;
 
 	if (!err && !claimed) {
 		err = -EEXIST;
 	} else if (!err) {
 		err = pghot_queue(folio, target_nid, PGHOT_HINTFAULT,
-				  deny | KMIGRATED_HINT_FAULT);
+				  says | KMIGRATED_HINT_FAULT);
 	}
 	if (!deny && err && err != -EEXIST && err != -EPERM)
 		return pghot_migrate_now(folio, vma, target_nid);
@@ -1030,6 +1052,8 @@ void pghot_hint_fault(struct folio *folio, struct vm_area_struct *vma,
 	if (target_nid != NUMA_NO_NODE)
 		target_nid = pghot_promotion_target(target_nid);
 	if (target_nid == NUMA_NO_NODE) {
+		if (report.claimed)
+			pghot_release(folio_pfn(folio), true);
 		folio_put(folio);
 		return;
 	}

@@ -41,6 +41,7 @@ struct dentry *pghot_debugfs_root(void);
 void kmigrated_start(void);
 void kmigrated_stop(void);
 unsigned long kmigrated_queued_pages(void);
+void *kmigrated_alloc(int nid, size_t size);
 void kmigrated_show_node(struct seq_file *m, int nid);
 int kmigrated_nearest_node(int from, const nodemask_t *candidates);
 void kmigrated_targets(nodemask_t *targets);

@@ -90,7 +90,7 @@
 /*
  * Requests a queue can hold. 512 MiB of base pages on their way to one node
  * from one node: more than base would have moved in the fault before anybody
- * could stop it, and 3 MiB of memory.
+ * could stop it, and 3 MiB of memory, or 4 where that comes in one piece.
  */
 #define KMIGRATED_QUEUE_SIZE	(128UL * 1024)
 
@@ -108,6 +108,12 @@
  */
 #define KMIGRATED_CHUNK_MIN	16
 #define KMIGRATED_CHUNK_MAX	64
+/*
+ * No page takes so long to move. If it seems to, the time goes into waiting: for a
+ * CPU that is late to flush its TLB, or a host that runs something else. Smaller
+ * chunks would not be faster, and there would be more of them to wait for.
+ */
+#define KMIGRATED_WAIT_NS	(40 * NSEC_PER_USEC)
 /* Assumed until measured. */
 #define KMIGRATED_PAGE_NS	(10 * NSEC_PER_USEC)
 
@@ -115,7 +121,9 @@
  * How long the thread works, and then leaves the CPU to others that want it: a
  * time slice of its own would be longer than anybody should wait for this.
  */
-#define KMIGRATED_TURN_US	100
+#define KMIGRATED_TURN_US	100UL
+/* It leaves the CPU for as long as it worked, and for no longer than this. */
+#define KMIGRATED_TURN_MAX_US	10000UL
 
 /*
  * A folio is not taken at once: the access that made it known may still be
@@ -451,6 +459,8 @@ static void kmigrated_refuse(const struct kmigrated_request *rq,
 /* Pages a chunk may hold: as many as move in KMIGRATED_CHUNK_NS. */
 static unsigned int kmigrated_chunk_limit(unsigned int page_ns)
 {
+	if (page_ns > KMIGRATED_WAIT_NS)
+		return KMIGRATED_CHUNK_MAX;
 	return clamp(KMIGRATED_CHUNK_NS / max(page_ns, 1U),
 		     KMIGRATED_CHUNK_MIN, KMIGRATED_CHUNK_MAX);
 }
@@ -492,6 +502,7 @@ static void kmigrated_settle_chunk(struct kmigrated_chunk *chunk)
 /* Between chunks, when nobody waits for a folio. */
 static void kmigrated_give_way(struct kmigrated_node *node)
 {
+	unsigned long us;
 	u64 now;
 
 	if (single_task_running()) {
@@ -501,9 +512,12 @@ static void kmigrated_give_way(struct kmigrated_node *node)
 	now = ktime_get_ns();
 	if (!node->turn)
 		node->turn = now;
-	if (now - node->turn < KMIGRATED_TURN_US * NSEC_PER_USEC)
+	us = min(div_u64(now - node->turn, NSEC_PER_USEC),
+		 KMIGRATED_TURN_MAX_US);
+	if (us < KMIGRATED_TURN_US)
 		return;
-	usleep_range(KMIGRATED_TURN_US / 2, KMIGRATED_TURN_US);
+	/* For as long as the others did without it. */
+	usleep_range(us, us + us / 4);
 	node->turn = ktime_get_ns();
 }
 
@@ -521,7 +535,9 @@ static void kmigrated_move_chunk(struct kmigrated_node *node,
 					 chunk->nid, chunk->hint_fault, &held);
 	trace_kmigrated_batch(node->nid, chunk->nid, chunk->nr_pages, moved,
 			      div_u64(held, NSEC_PER_USEC));
-	*page_ns = kmigrated_page_ns(*page_ns, held, chunk->nr_pages);
+	/* What failed early, for want of memory say, took no time. */
+	if (moved == chunk->nr_pages)
+		*page_ns = kmigrated_page_ns(*page_ns, held, moved);
 	node->work->planned[chunk->nid] -= chunk->nr_pages;
 
 	kmigrated_settle_chunk(chunk);
@@ -625,11 +641,11 @@ static bool kmigrated_eligible(struct folio *folio)
 
 /*
  * Find the node for @folio: @want if it may and can take it, else the next
- * allowed top-tier node by distance from @want.
+ * allowed top-tier node by distance from @want, unless @only that is allowed.
  */
 static enum kmigrated_result
 kmigrated_choose_target(struct kmigrated_node *node, struct folio *folio,
-			int want, int *target)
+			int want, bool only, int *target)
 {
 	unsigned int order = folio_order(folio);
 	struct mem_cgroup *memcg;
@@ -641,6 +657,10 @@ kmigrated_choose_target(struct kmigrated_node *node, struct folio *folio,
 	memcg = get_mem_cgroup_from_folio(folio);
 	mem_cgroup_node_filter_allowed(memcg, &allowed);
 	mem_cgroup_put(memcg);
+	if (only && !node_isset(want, allowed))
+		return KMIGRATED_POLICY;
+	if (only)
+		allowed = nodemask_of_node(want);
 	if (nodes_empty(allowed))
 		return KMIGRATED_POLICY;
 
@@ -668,7 +688,9 @@ static enum kmigrated_result kmigrated_judge(struct kmigrated_node *node,
 	if (rq->user && rq->user->wanted &&
 	    !rq->user->wanted(rq->pfn, kmigrated_request_pages(rq)))
 		return KMIGRATED_STALE;
-	return kmigrated_choose_target(node, folio, want, target);
+	return kmigrated_choose_target(node, folio, want,
+				       rq->flags & KMIGRATED_ONLY_TARGET,
+				       target);
 }
 
 /* Put the folio of a request into a chunk, or refuse it. */
@@ -805,9 +827,10 @@ static bool kmigrated_hold_cpu(void)
 	return true;
 }
 
+/* Unless an administrator has changed the policy meanwhile. */
 static void kmigrated_release_cpu(bool held)
 {
-	if (held)
+	if (held && current->policy == SCHED_FIFO && current->rt_priority == 1)
 		sched_set_normal(current, task_nice(current));
 }
 
@@ -836,6 +859,8 @@ static bool kmigrated_batch(struct kmigrated_node *node, int nid, u64 *delay)
 	nr = kmigrated_take(queue, nid, batch, delay);
 	if (*delay)
 		count_vm_event(PGHOT_DEFERRED_RATELIMIT);
+	if (!nr)
+		return false;
 
 	held = kmigrated_hold_cpu();
 	for (i = 0; i < nr; i++) {
@@ -851,7 +876,7 @@ static bool kmigrated_batch(struct kmigrated_node *node, int nid, u64 *delay)
 		kmigrated_move_chunk(node, &node->work->chunks[i]);
 	kmigrated_release_cpu(held);
 	atomic_long_sub(pages, &node->queued);
-	return nr && !*delay;
+	return !*delay;
 }
 
 /*
@@ -873,6 +898,8 @@ static u64 kmigrated_run(struct kmigrated_node *node)
 			if (delay && (!wait || delay < wait))
 				wait = delay;
 		}
+		/* A full queue may take longer than the freezer waits. */
+		try_to_freeze();
 	} while (more && !kthread_should_stop());
 	return wait;
 }
@@ -917,8 +944,12 @@ static void kmigrated_find_idle_cpu(void)
 	for_each_cpu_and(cpu, allowed, cpu_online_mask) {
 		if (!idle_cpu(cpu))
 			continue;
-		/* From there the scheduler may take it where it likes. */
-		if (!set_cpus_allowed_ptr(current, cpumask_of(cpu)))
+		/*
+		 * From there the scheduler may take it where it likes, and an
+		 * administrator may have bound it meanwhile.
+		 */
+		if (!set_cpus_allowed_ptr(current, cpumask_of(cpu)) &&
+		    cpumask_equal(current->cpus_ptr, cpumask_of(cpu)))
 			set_cpus_allowed_ptr(current, allowed);
 		break;
 	}
@@ -934,7 +965,7 @@ static void kmigrated_gather(struct kmigrated_node *node)
 {
 	unsigned int sleep_ms = READ_ONCE(kmigrated_sleep_ms);
 	unsigned long end = jiffies + msecs_to_jiffies(sleep_ms);
-	long before, queued = 0;
+	long before, queued = atomic_long_read(&node->queued);
 
 	usleep_range(KMIGRATED_SETTLE_US, 2 * KMIGRATED_SETTLE_US);
 	do {
@@ -1014,7 +1045,8 @@ static int kmigrated_enqueue(struct kmigrated_queue *queue,
  * @nid: Top-tier node that it should go to. If that is full or forbidden when
  *	the folio's turn comes, the next allowed one by distance is taken.
  * @flags: KMIGRATED_HINT_FAULT: numa_pages_migrated counts the move, and base's
- *	free space shortcut applies to the rate limit. KMIGRATED_DENY_POLICY,
+ *	free space shortcut applies to the rate limit. KMIGRATED_ONLY_TARGET:
+ *	to @nid or nowhere. KMIGRATED_DENY_POLICY,
  *	KMIGRATED_DENY_INELIGIBLE: the caller knows from its context that the
  *	folio may not move. It is refused for that reason in its turn, so that
  *	all refusals are counted in one place.
@@ -1023,7 +1055,7 @@ static int kmigrated_enqueue(struct kmigrated_queue *queue,
  * Whether the folio may move is decided when its turn comes, within about
  * kmigrated_sleep_ms, or later if the rate limit of @nid is reached.
  *
- * Context: Any but NMI. Does not sleep.
+ * Context: Process and softirq context. Does not sleep.
  * Return: 0 if the request was taken. -EEXIST if there is one for this folio.
  * -ENOSPC if the queue is full; counted in pghot_refused_queue_full. -EPERM if
  * vm.pghot_promote_rate_limit_MBps is 0. -ENODEV if the engine is off, or the
@@ -1091,14 +1123,33 @@ static struct kmigrated_queue *kmigrated_queue(struct kmigrated_node *node,
 					 lockdep_is_held(&kmigrated_lock));
 }
 
-/* Memory of the engine stands near its CPUs, never on the slow node. */
-static void *kmigrated_alloc(int nid, size_t size)
+/**
+ * kmigrated_alloc - get zeroed memory near the CPUs that use it
+ * @nid: The lower-tier node that it is for.
+ * @size: In bytes.
+ *
+ * Never on slow memory: that would make each use of it slow, and pin it there.
+ * Without it all goes on as in base, so it is not worth hard reclaim.
+ *
+ * Context: Process context, may sleep.
+ * Return: Memory on the nearest top-tier node that has some, for kvfree(), or
+ * NULL.
+ */
+void *kmigrated_alloc(int nid, size_t size)
 {
+	gfp_t gfp = GFP_KERNEL | __GFP_THISNODE | __GFP_NORETRY | __GFP_NOWARN;
 	nodemask_t targets;
+	void *memory;
+	int target;
 
 	kmigrated_targets(&targets);
-	return kvzalloc_node(size, GFP_KERNEL,
-			     kmigrated_nearest_node(nid, &targets));
+	while ((target = kmigrated_nearest_node(nid, &targets)) != NUMA_NO_NODE) {
+		memory = kvzalloc_node(size, gfp, target);
+		if (memory)
+			return memory;
+		node_clear(target, targets);
+	}
+	return NULL;
 }
 
 static void kmigrated_alloc_work(struct kmigrated_node *node)

@@ -160,10 +160,13 @@ static void kmigrated_test_chunk_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(1), KMIGRATED_CHUNK_MAX);
 	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(KMIGRATED_CHUNK_NS / 30),
 			30);
-	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(KMIGRATED_CHUNK_NS),
+	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(KMIGRATED_WAIT_NS),
 			KMIGRATED_CHUNK_MIN);
+	/* Not the pages are slow. */
+	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(KMIGRATED_WAIT_NS + 1),
+			KMIGRATED_CHUNK_MAX);
 	KUNIT_EXPECT_EQ(test, kmigrated_chunk_limit(UINT_MAX),
-			KMIGRATED_CHUNK_MIN);
+			KMIGRATED_CHUNK_MAX);
 }
 
 static void kmigrated_test_page_ns(struct kunit *test)

@@ -72,7 +72,7 @@ TEST_F_TIMEOUT(placement, halves_go_home, 900)
 	for (i = 0; i < 2; i++) {
 		ASSERT_OK(pghot_wait_promoted(&self->topo, node[i],
 					      r->addr + i * HALF, HALF, 98,
-					      20000, &took));
+					      40000, &took));
 		TH_LOG("node %d has 98 %% of its half %d ms later", node[i],
 		       took);
 	}
