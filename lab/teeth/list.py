@@ -53,6 +53,14 @@ FAULTS = [
           "kmigrated_done(rq, KMIGRATED_STALE);\n\t\t\tcond_resched();",
           ["selftest counters@2dram+cxl counters.queue_full"]),
 
+    Fault("bound-to-nothing", ENGINE,
+          "if (only)\n\t\tallowed = nodemask_of_node(want);\n", "",
+          ["selftest counters@2dram+cxl counters.target_bound"]),
+    Fault("key-switched-unlocked", "kernel/sched/core.c",
+          "__set_numabalancing_state(state);\n\t\tpghot_mode_change_end();",
+          "pghot_mode_change_end();\n\t\t__set_numabalancing_state(state);",
+          ["selftest off@2dram+cxl off.four_writers_of_the_mode"]),
+
     Fault("map-leaked", CORE,
           "kvfree(map->words);\n\tkfree(map);", "kfree(map);",
           ["unit lab/checklib/tests tests.test_kernel.Beside.test_every_map_is_freed"]),

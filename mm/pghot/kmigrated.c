@@ -79,6 +79,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string_choices.h>
+#include <linux/swap.h>
 #include <linux/vmstat.h>
 
 #include "../internal.h"
@@ -541,8 +542,11 @@ static void kmigrated_move_chunk(struct kmigrated_node *node,
 	node->work->planned[chunk->nid] -= chunk->nr_pages;
 
 	kmigrated_settle_chunk(chunk);
-	if (!list_empty(&chunk->folios))
+	if (!list_empty(&chunk->folios)) {
 		putback_movable_pages(&chunk->folios);
+		/* Onto the LRU, or they cannot be isolated the next time. */
+		lru_add_drain();
+	}
 	mem_cgroup_put(chunk->memcg);
 	chunk->nr = 0;
 	chunk->nr_pages = 0;

@@ -102,20 +102,18 @@ def configure(tree, out, log, options, missing_ok=None):
     text = config_text(options)
     stamp, config = out / ".fragments", out / ".config"
     key = sha256(text + str(missing_ok).encode()).encode()
-    if not (stamp.exists() and config.exists() and stamp.read_bytes() == key):
-        stamp.unlink(missing_ok=True)
-        write_atomic(out / "fragments.config", text)
-        make(tree, out, log, f"KCONFIG_ALLCONFIG={out}/fragments.config", "allnoconfig")
-    elif kconfig_changed(tree, stamp):
-        make(tree, out, log, "olddefconfig")
-    else:
+    known = stamp.exists() and config.exists() and stamp.read_bytes() == key
+    if known and not kconfig_changed(tree, stamp):
         return
+    stamp.unlink(missing_ok=True)
+    write_atomic(out / "fragments.config", text)
+    make(tree, out, log, f"KCONFIG_ALLCONFIG={out}/fragments.config", "allnoconfig")
     verify(parse_config(config.read_text()), options, missing_ok)
     write_atomic(stamp, key)
 
 
 def kconfig_changed(tree, stamp):
-    """Did any Kconfig file change since? kbuild would ask about new options."""
+    """Did any Kconfig file change since? It may know an option that it did not."""
     places = [tree] + [ROOT / part for part in ("mm", "arch") if (ROOT / part).is_dir()]
     return bool(run(["find", *places, "-name", "Kconfig*", "-newer", stamp, "-print", "-quit"],
                     "cannot look for changed Kconfig files"))

@@ -59,7 +59,7 @@ class Build(Kernels):
         self.assertEqual(self.targets(), ["allnoconfig", "bzImage"])
         self.own("mm/pghot/Kconfig", "config NEW\n")
         self.tool("build", "pghot")
-        self.assertEqual(self.targets(), ["olddefconfig", "bzImage"])
+        self.assertEqual(self.targets(), ["allnoconfig", "bzImage"])
 
     def test_lost_option_is_named_each_time(self):
         self.own("lab/configs/base.config", "CONFIG_LOST=y\n")

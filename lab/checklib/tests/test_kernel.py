@@ -20,7 +20,7 @@ echo 1 > $t/events/kmem/kfree/enable
 PROMOTE || echo failed
 echo 0 > $t/tracing_on
 awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^ptr=/) ptr = $i }
-     / kmalloc: call_site=pghot/ { made++; there[ptr] = 1 }
+     / kmalloc: call_site=kmigrated_alloc/ { made++; there[ptr] = 1 }
      / kfree: / { delete there[ptr] }
      END { for (p in there) left++; print made + 0, left + 0 }' $t/trace
 """

@@ -12,6 +12,7 @@
  */
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <linux/mempolicy.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -292,28 +293,25 @@ static long zone_sum(int nid, const char *what)
 }
 
 /*
- * All top-tier nodes are full of memory which cannot be demoted.  A child
- * holds it, and kswapd cannot get any of it back.
+ * Fill @nid, or all top-tier nodes if it is -1, with memory which cannot be
+ * demoted.  A child holds it, and kswapd cannot get any of it back.
  */
-TEST_F_TIMEOUT(counters, target, 900)
+static const char *fill_in_child(const struct pghot_topology *topo, int only,
+				 pid_t *pid)
 {
-	struct pghot_counters at_full;
-	unsigned long touches;
-	int status, nid, ready[2];
-	pid_t pid;
-	char c;
+	int nid, ready[2];
+	char c = 'x';
 
-	ASSERT_OK(pghot_set(DEMOTION_ENABLED, "0"));
-	ASSERT_OK(pghot_region_create(&self->region, PGHOT_ANON, REGION,
-				      self->lower));
-	ASSERT_EQ(pipe(ready), 0);
-	pid = fork();
-	if (!pid) {
+	if (pipe(ready))
+		return pghot_error("pipe: %s", strerror(errno));
+	*pid = fork();
+	if (!*pid) {
 		const char *err = NULL;
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (nid = 0; nid < self->topo.nr && !err; nid++)
-			if (self->topo.top[nid] && self->topo.memory[nid])
+		for (nid = 0; nid < topo->nr && !err; nid++)
+			if (topo->top[nid] && topo->memory[nid] &&
+			    (only == -1 || only == nid))
 				err = fill_node(nid, zone_sum(nid, "low") + 512);
 		if (err)
 			ksft_print_msg("%s\n", err);
@@ -322,8 +320,25 @@ TEST_F_TIMEOUT(counters, target, 900)
 			pause();
 		_exit(1);
 	}
-	ASSERT_EQ(read(ready[0], &c, 1), 1);
-	ASSERT_EQ(c, '.');
+	if (*pid < 0 || read(ready[0], &c, 1) != 1 || c != '.')
+		return pghot_error("node %d cannot be filled", only);
+	close(ready[0]);
+	close(ready[1]);
+	return NULL;
+}
+
+/* All top-tier nodes are full. */
+TEST_F_TIMEOUT(counters, target, 900)
+{
+	struct pghot_counters at_full;
+	unsigned long touches;
+	int status, nid;
+	pid_t pid;
+
+	ASSERT_OK(pghot_set(DEMOTION_ENABLED, "0"));
+	ASSERT_OK(pghot_region_create(&self->region, PGHOT_ANON, REGION,
+				      self->lower));
+	ASSERT_OK(fill_in_child(&self->topo, -1, &pid));
 	for (nid = 0; nid < self->topo.nr; nid++)
 		if (self->topo.top[nid] && self->topo.memory[nid])
 			TH_LOG("node %d: free %ld, high watermark %ld", nid,
@@ -354,6 +369,59 @@ TEST_F_TIMEOUT(counters, target, 900)
 				      REGION, 99, 20000, NULL));
 	pghot_worker_stop(&self->worker);
 	self->worker.touches += touches;
+	ASSERT_OK(finish(self));
+}
+
+/*
+ * The accessor's node is full, and another is not.  Pages go there, but not
+ * those which a policy binds to the first: a node which is next by distance is
+ * still none that the policy allows.
+ */
+TEST_F_TIMEOUT(counters, target_bound, 900)
+{
+	unsigned long mask = 1UL << self->top | 1UL << self->lower;
+	struct pghot_counters at_full;
+	unsigned long touches;
+	int status, other;
+	pid_t pid;
+
+	ASSERT_OK(pghot_set(DEMOTION_ENABLED, "0"));
+	other = pghot_top_node(&self->topo, 1);
+	ASSERT_GE(other, 0)
+		TH_LOG("precondition: two top-tier nodes");
+	ASSERT_OK(pghot_region_create(&self->region, PGHOT_ANON, REGION,
+				      self->lower));
+	ASSERT_EQ(syscall(__NR_mbind, self->region.addr, REGION,
+			  MPOL_BIND | MPOL_F_NUMA_BALANCING, &mask,
+			  8 * sizeof(mask), 0), 0);
+	ASSERT_OK(fill_in_child(&self->topo, self->top, &pid));
+
+	ASSERT_OK(pghot_read_counters(&at_full));
+	self->before = at_full;
+	self->worker.cpu = self->topo.cpu[self->top];
+	self->worker.addr = self->region.addr;
+	self->worker.len = REGION;
+	self->worker.write = true;
+	ASSERT_OK(pghot_worker_start(&self->worker));
+	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
+	ASSERT_OK(pghot_wait_counter(REFUSED_TARGET, PAGES / 2, &at_full,
+				     20000));
+	pghot_worker_stop(&self->worker);
+	touches = self->worker.touches;
+	ASSERT_OK(pghot_settled(5000));
+	EXPECT_EQ(pghot_pages_on(other, self->region.addr, REGION), 0);
+	ASSERT_OK(only(self, REFUSED_TARGET, PAGES / 2, PAGES / 4));
+
+	/* Bound no longer, they go to the node which has room. */
+	ASSERT_EQ(syscall(__NR_mbind, self->region.addr, REGION, MPOL_DEFAULT,
+			  NULL, 0, 0), 0);
+	ASSERT_OK(pghot_worker_start(&self->worker));
+	ASSERT_OK(pghot_wait_promoted(&self->topo, other, self->region.addr,
+				      REGION, 90, 20000, NULL));
+	pghot_worker_stop(&self->worker);
+	self->worker.touches += touches;
+	kill(pid, SIGKILL);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	ASSERT_OK(finish(self));
 }
 
@@ -586,7 +654,6 @@ TEST_F_TIMEOUT(counters, ineligible, 900)
 	ASSERT_OK(finish(self));
 }
 
-#define HOT_THRESHOLD	"/sys/kernel/debug/sched/numa_balancing/hot_threshold_ms"
 #define QUEUE_SIZE	(128 * 1024L)
 #define FLOOD		(640 * MB)
 
@@ -600,7 +667,8 @@ TEST_F_TIMEOUT(counters, queue_full, 900)
 
 	ASSERT_OK(limit_binds(self));
 	/* So many pages take a while to touch; they are all hot. */
-	ASSERT_OK(pghot_set(HOT_THRESHOLD, "4000"));
+	ASSERT_OK(pghot_set_num(HOT_THRESHOLD,
+				4000L * pghot_time_scale()));
 	ASSERT_GT(pghot_node_free_pages(self->lower), (long)(FLOOD / psize()))
 		TH_LOG("precondition: node %d is too small", self->lower);
 	ASSERT_OK(heat(self, FLOOD, "1"));

@@ -27,12 +27,15 @@ static bool hwhint;
 /* --- inputs ------------------------------------------------------------ */
 
 struct input {
-	const char *text;	/* NULL: generated, see below */
-	size_t len;		/* 0: strlen(text) */
+	const char *text;
+	size_t len;
 	const char *shown;	/* in the table; NULL: text as it is */
 	bool number;		/* well formed, the value decides */
 	long long val;
 	off_t at;
+	/* of those made from a form */
+	char text_made[64];
+	char shown_made[128];
 };
 
 #define MAX_INPUTS	64
@@ -40,24 +43,58 @@ static struct input inputs[MAX_INPUTS];
 static int nr_inputs;
 static char many_digits[4096];
 
-static struct input *add(const char *text, size_t len, const char *shown)
+static struct input *add(void)
 {
-	struct input *in = &inputs[nr_inputs++];
+	struct input *in = &inputs[nr_inputs];
 
-	if (nr_inputs > MAX_INPUTS)
+	if (nr_inputs == MAX_INPUTS)
 		ksft_exit_fail_msg("too many inputs\n");
+	nr_inputs++;
 	memset(in, 0, sizeof(*in));
-	in->text = text;
-	in->len = len;
-	in->shown = shown;
 	return in;
 }
 
-#define BAD(text, shown)	add(text, sizeof(text) - 1, shown)
-
-static void add_number(const char *text, const char *shown, long long val)
+/* What does not print, as in C; in quotes if there are blanks. */
+static void show(char *out, const char *text, size_t len)
 {
-	struct input *in = add(text, strlen(text), shown);
+	static const char special[] = "\n\t\r\v\f", letter[] = "ntrvf0";
+	const char *quote = memchr(text, ' ', len) ? "'" : "";
+	const char *s;
+	size_t i;
+
+	out += sprintf(out, "%s", quote);
+	for (i = 0; i < len; i++) {
+		/* finds the NUL of special, too */
+		s = strchr(special, text[i]);
+		if (s)
+			*out++ = '\\';
+		*out++ = s ? letter[s - special] : text[i];
+	}
+	sprintf(out, "%s", len ? quote : "(empty)");
+}
+
+/* @form with @val in place of each '#'. */
+static struct input *add_form(const char *form, size_t len, long long val)
+{
+	struct input *in = add();
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (form[i] == '#')
+			in->len += sprintf(in->text_made + in->len, "%lld",
+					   val);
+		else
+			in->text_made[in->len++] = form[i];
+	}
+	in->text = in->text_made;
+	show(in->shown_made, in->text, in->len);
+	in->shown = in->shown_made;
+	return in;
+}
+
+static void add_number(const char *form, long long val)
+{
+	struct input *in = add_form(form, strlen(form), val);
 
 	in->number = true;
 	in->val = val;
@@ -65,11 +102,19 @@ static void add_number(const char *text, const char *shown, long long val)
 
 static void add_value(long long val)
 {
-	static char text[MAX_INPUTS][24];
-
-	snprintf(text[nr_inputs], sizeof(text[0]), "%lld", val);
-	add_number(text[nr_inputs], NULL, val);
+	add_number("#", val);
 }
+
+static void add_at(off_t at, long long val)
+{
+	struct input *in = add_form("#", 1, val);
+
+	in->at = at;
+	sprintf(in->shown_made, "%lld at offset %ld", val, (long)at);
+}
+
+/* Of a value that the knob takes: any other is refused for what it is. */
+#define BAD(form)	add_form(form, sizeof(form) - 1, max)
 
 /*
  * Inputs for a knob with the range @min..@max: values around both ends, the
@@ -77,15 +122,7 @@ static void add_value(long long val)
  */
 static void make_inputs(long long min, long long max)
 {
-	static char spelled[6][32], shown[6][48];
-	static const char * const forms[][2] = {
-		{ "%lld\n", "%lld\\n" },
-		{ " %lld", "' %lld'" },
-		{ " \t %lld\n", "' \\t %lld\\n'" },
-		{ "00%lld", "00%lld" },
-	};
 	struct input *in;
-	unsigned int i;
 
 	nr_inputs = 0;
 	add_value(min);
@@ -101,49 +138,50 @@ static void make_inputs(long long min, long long max)
 	add_value(-2147483648LL);
 	add_value(4294967295LL);
 	add_value(4294967296LL + min);
-	add_number("18446744073709551615", NULL, (1ULL << 63) - 1);
-	add_number("18446744073709551616", NULL, (1ULL << 63) - 1);
-	add_number("18446744073709551617", NULL, (1ULL << 63) - 1);
-	for (i = 0; i < ARRAY_SIZE(forms); i++) {
-		snprintf(spelled[i], sizeof(spelled[i]), forms[i][0], max);
-		snprintf(shown[i], sizeof(shown[i]), forms[i][1], max);
-		add_number(spelled[i], shown[i], max);
-	}
-	BAD("", "(empty)");
-	BAD("\n", "\\n");
-	BAD(" ", "' '");
-	BAD("\x20\n", "(blank)\\n");
-	BAD("+2", NULL);
-	BAD("-", NULL);
-	BAD("--1", NULL);
-	BAD("- 1", "'- 1'");
-	BAD("0x10", NULL);
-	BAD("2x", NULL);
-	BAD("x2", NULL);
-	BAD("2.0", NULL);
-	BAD("2e1", NULL);
-	BAD("2,2", NULL);
-	BAD("1 2", "'1 2'");
-	BAD("1\n2", "1\\n2");
-	BAD("1\n\n", "1\\n\\n");
-	BAD("\n1", "\\n1");
-	BAD("1 ", "'1 '");
-	BAD("1\x20\n", "1(blank)\\n");
-	BAD("1\t", "1\\t");
-	BAD("1\r\n", "1\\r\\n");
-	BAD("\v1", "\\v1");
-	BAD("\f1", "\\f1");
-	BAD("1\0", "1\\0");
-	BAD("\0001", "\\0 1");
-	BAD("1\0002", "1 \\0 2");
-	BAD("on", NULL);
-	BAD("default", NULL);
+	add_number("18446744073709551615", (1ULL << 63) - 1);
+	add_number("18446744073709551616", (1ULL << 63) - 1);
+	add_number("18446744073709551617", (1ULL << 63) - 1);
+	add_number("#\n", max);
+	add_number(" #", max);
+	add_number(" \t #\n", max);
+	add_number("00#", max);
+	BAD("");
+	BAD("\n");
+	BAD(" ");
+	BAD("\x20\n");
+	BAD("+#");
+	BAD("-");
+	BAD("--1");
+	BAD("- 1");
+	BAD("0x10");
+	BAD("0x#");
+	BAD("#x");
+	BAD("x#");
+	BAD("#.0");
+	BAD("#e1");
+	BAD("#,#");
+	BAD("# #");
+	BAD("#\n#");
+	BAD("#\n\n");
+	BAD("\n#");
+	BAD("# ");
+	BAD("#\x20\n");
+	BAD("#\t");
+	BAD("#\r\n");
+	BAD("\v#");
+	BAD("\f#");
+	BAD("#\0");
+	BAD("\0#");
+	BAD("#\0#");
+	BAD("on");
+	BAD("default");
 	memset(many_digits, '1', sizeof(many_digits));
-	add(many_digits, sizeof(many_digits), "4096 x 1");
-	in = add("2", 1, "2 at offset 1");
-	in->at = 1;
-	in = add("2\n", 2, "2\\n at offset 4096");
-	in->at = 4096;
+	in = add();
+	in->text = many_digits;
+	in->len = sizeof(many_digits);
+	in->shown = "4096 x 1";
+	add_at(1, max);
+	add_at(4096, max);
 }
 
 /* --- knobs ------------------------------------------------------------- */

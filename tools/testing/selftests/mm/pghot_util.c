@@ -407,6 +407,17 @@ static const char *need_debugfs(void)
 	return NULL;
 }
 
+/*
+ * The page fault takes a page for cold that is touched later than this after a
+ * scan.  On a slow machine all are late: there a second is short, too.
+ */
+static const char *set_hot_threshold(void)
+{
+	if (pghot_time_scale() == 1)
+		return NULL;
+	return pghot_set_num(HOT_THRESHOLD, 1000L * pghot_time_scale());
+}
+
 const char *pghot_setup(struct pghot_topology *topo, int nr_top, int nr_lower)
 {
 	static const char * const defaults[][2] = {
@@ -443,7 +454,7 @@ const char *pghot_setup(struct pghot_topology *topo, int nr_top, int nr_lower)
 		if (err)
 			return err;
 	}
-	return NULL;
+	return set_hot_threshold();
 }
 
 /* --- counters ---------------------------------------------------------- */

@@ -28,6 +28,8 @@
 #define NUMA_BALANCING		"/proc/sys/kernel/numa_balancing"
 #define NUMA_BALANCING_LIMIT	\
 	"/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps"
+#define HOT_THRESHOLD		\
+	"/sys/kernel/debug/sched/numa_balancing/hot_threshold_ms"
 #define DEMOTION_ENABLED	"/sys/kernel/mm/numa/demotion_enabled"
 #define THP_SYSFS		"/sys/kernel/mm/transparent_hugepage/"
 
@@ -225,7 +227,8 @@ void pghot_worker_stop(struct pghot_worker *w);
 
 /*
  * Time limits are for a machine which is not busy with other things:
- * $PGHOT_TIME_SCALE multiplies them for one which is.
+ * $PGHOT_TIME_SCALE multiplies them for one which is, and so it does the time
+ * within which the page fault takes a page for hot.
  */
 int pghot_time_scale(void);
 
