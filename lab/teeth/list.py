@@ -62,7 +62,7 @@ FAULTS = [
           ["selftest off@2dram+cxl off.four_writers_of_the_mode"]),
 
     Fault("map-leaked", CORE,
-          "kvfree(map->words);\n\tkfree(map);", "kfree(map);",
+          "kvfree(map->words);\n\tkvfree(map);", "kvfree(map);",
           ["unit lab/checklib/tests tests.test_kernel.Beside.test_every_map_is_freed"]),
 
     # --- hint faults ---
