@@ -917,6 +917,9 @@ static bool pghot_policy_names_nodes(struct folio *folio,
 	pgoff_t ilx;
 	bool names;
 
+	if (!current->mempolicy && !vma->vm_policy &&
+	    !(vma->vm_ops && vma->vm_ops->get_policy))
+		return false;
 	/* Only shared memory has several policies in a mapping. */
 	if (!folio_test_anon(folio) && folio->index > vma->vm_pgoff)
 		address += (folio->index - vma->vm_pgoff) << PAGE_SHIFT;
@@ -944,6 +947,11 @@ static unsigned int pghot_task_says(struct folio *folio,
 	if (folio_is_file_lru(folio) && (vma->vm_flags & VM_EXEC) &&
 	    folio_maybe_mapped_shared(folio))
 		return KMIGRATED_DENY_INELIGIBLE;
+
+	/* No cpuset, nearly always. */
+	if (nodes_subset(node_states[N_MEMORY], cpuset_current_mems_allowed))
+		return pghot_policy_names_nodes(folio, vma) ?
+		       KMIGRATED_ONLY_TARGET : 0;
 
 	kmigrated_targets(&targets);
 	if (!nodes_and(allowed, targets, cpuset_current_mems_allowed))
