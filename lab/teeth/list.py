@@ -141,6 +141,9 @@ FAULTS = [
           "if (configured != NUMA_NO_NODE && node_isset(configured, *targets))",
           "if (false)",
           ["kunit pghot.pghot_test_choose_target"]),
+    Fault("keeps-a-busy-cpu", ENGINE,
+          "usleep_range(us, us + us / 4);", "",
+          ["selftest batch@2dram+cxl batch.backlog_leaves_half_a_cpu"]),
     Fault("thread-polls", ENGINE,
           "wait_event_freezable(node->wait,\n"
           "\t\t\t\t     kmigrated_has(node, 1) ||\n"

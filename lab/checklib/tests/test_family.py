@@ -44,6 +44,15 @@ def guest_below(pid):
     return None
 
 
+def runs(pid):
+    """Not ended, though maybe nobody has asked for its status yet."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def until(condition, seconds=20):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -65,7 +74,7 @@ class Interrupted(unittest.TestCase):
             self.assertTrue(guest, "no guest was started")
             head.send_signal(number)
             head.wait(20)
-            self.assertTrue(until(lambda: not os.path.exists(f"/proc/{guest}")),
+            self.assertTrue(until(lambda: not runs(guest)),
                             f"signal {number}: the guest is still there")
         finally:
             head.kill()

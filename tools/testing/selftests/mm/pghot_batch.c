@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kmigrated moves many pages in a call while the accessors are busy.
+ * kmigrated with a backlog, on CPUs which are all busy: it moves many pages in
+ * a call, and leaves the accessors half of the CPU they share.
  *
  * The size of a call follows the measured time of the calls before.  A part
  * of that time is the same for any size: TLB flushes which wait for a CPU,
  * preemption.  If that is charged to the pages, a smaller call looks slower
  * for each page, gets smaller still, and ends at one page, where moving
- * costs the most.  So with a backlog, on CPUs which are all busy, look at how
- * large the calls are, in the tracepoint kmigrated_batch.
+ * costs the most.  So look at how large the calls are, in the tracepoint
+ * kmigrated_batch.
+ *
+ * While it moves pages kmigrated is not preempted by the accessors, who would
+ * wait for these pages themselves; so it has to sleep for as long, of its own.
  */
 #include <sys/mount.h>
 
@@ -21,6 +25,7 @@
 #define EVENT		TRACING "/events/pghot/kmigrated_batch/enable"
 #define NR_WORKERS	2
 #define WANTED		8
+#define SHARE_PERCENT	65	/* half, and what the start and end add */
 
 FIXTURE(batch)
 {
@@ -74,31 +79,55 @@ static const char *read_trace(long *pages, long *calls)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(batch, backlog_moves_in_batches, 900)
+/* Nothing moves but a few pages, until 9 of 10 are waiting. */
+static const char *build_backlog(FIXTURE_DATA(batch) * self)
 {
 	int lower = pghot_lower_node(&self->topo, 0);
-	long pages, calls;
+	const char *err;
 	int i;
 
-	ASSERT_LT(pghot_node_free_pages(pghot_top_node(&self->topo, 0)),
-		  (long)(1024 * MB / psize()))
-		TH_LOG("precondition: 1 GiB free, no limit binds");
-	ASSERT_OK(pghot_set(PGHOT_RATE_LIMIT, "1"));
-	ASSERT_OK(pghot_region_create(&self->region, PGHOT_ANON, REGION,
-				      lower));
-	ASSERT_OK(pghot_read_counters(&self->before));
-	for (i = 0; i < NR_WORKERS; i++) {
+	if (pghot_node_free_pages(pghot_top_node(&self->topo, 0)) >=
+	    (long)(1024 * MB / psize()))
+		return "precondition: 1 GiB free, no limit binds";
+	err = pghot_set(PGHOT_RATE_LIMIT, "1");
+	if (!err)
+		err = pghot_region_create(&self->region, PGHOT_ANON, REGION,
+					  lower);
+	if (!err)
+		err = pghot_read_counters(&self->before);
+	for (i = 0; !err && i < NR_WORKERS; i++) {
 		struct pghot_worker *w = &self->worker[i];
 
 		w->cpu = self->topo.cpu[pghot_top_node(&self->topo, i)];
 		w->addr = self->region.addr + i * (REGION / NR_WORKERS);
 		w->len = REGION / NR_WORKERS;
 		w->write = true;
-		ASSERT_OK(pghot_worker_start(w));
+		err = pghot_worker_start(w);
 	}
-	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
-	ASSERT_OK(pghot_wait_counter(PROMOTE_QUEUED, PAGES * 9 / 10,
-				     &self->before, 30000));
+	if (!err)
+		err = pghot_set(NUMA_BALANCING, "2");
+	if (!err)
+		err = pghot_wait_counter(PROMOTE_QUEUED, PAGES * 9 / 10,
+					 &self->before, 30000);
+	return err;
+}
+
+static const char *stop_and_verify(FIXTURE_DATA(batch) * self)
+{
+	int i;
+
+	for (i = 0; i < NR_WORKERS; i++)
+		pghot_worker_stop(&self->worker[i]);
+	return pghot_region_verify(&self->region, 0, REGION,
+				   self->worker[0].touches +
+				   self->worker[1].touches);
+}
+
+TEST_F_TIMEOUT(batch, backlog_moves_in_batches, 900)
+{
+	long pages, calls;
+
+	ASSERT_OK(build_backlog(self));
 	ASSERT_EQ(pghot_write(TRACING "/trace", " "), 0);
 	ASSERT_EQ(pghot_write(EVENT, "1"), 0);
 	ASSERT_OK(pghot_set(PGHOT_RATE_LIMIT, PGHOT_RATE_DEFAULT));
@@ -109,12 +138,42 @@ TEST_F_TIMEOUT(batch, backlog_moves_in_batches, 900)
 	TH_LOG("%ld pages in %ld calls", pages, calls);
 	EXPECT_GT(pages, PAGES / 4);
 	EXPECT_GE(pages, calls * WANTED);
+	ASSERT_OK(stop_and_verify(self));
+	ASSERT_OK(pghot_assert_conservation());
+}
 
-	for (i = 0; i < NR_WORKERS; i++)
-		pghot_worker_stop(&self->worker[i]);
-	ASSERT_OK(pghot_region_verify(&self->region, 0, REGION,
-				      self->worker[0].touches +
-				      self->worker[1].touches));
+/* How long thread @pid has been on a CPU, and what time it is, in ns. */
+static const char *cpu_time(int pid, long *ran, long *now)
+{
+	struct timespec ts;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	*ran = pghot_read_long(path);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	*now = ts.tv_sec * 1000000000L + ts.tv_nsec;
+	return *ran < 0 ? pghot_error("precondition: no %s", path) : NULL;
+}
+
+TEST_F_TIMEOUT(batch, backlog_leaves_half_a_cpu, 900)
+{
+	long ran, now, ran_before, began;
+	int pid;
+
+	ASSERT_OK(build_backlog(self));
+	pid = pghot_kmigrated(pghot_lower_node(&self->topo, 0));
+	ASSERT_OK(pghot_read_counters(&self->before));
+	ASSERT_OK(cpu_time(pid, &ran_before, &began));
+	ASSERT_OK(pghot_set(PGHOT_RATE_LIMIT, PGHOT_RATE_DEFAULT));
+	/* While there is something left to do. */
+	ASSERT_OK(pghot_wait_counter(PROMOTE_SUCCESS, PAGES / 2,
+				     &self->before, 30000));
+	ASSERT_OK(cpu_time(pid, &ran, &now));
+	ran -= ran_before;
+	now -= began;
+	TH_LOG("%ld of %ld us on a CPU", ran / 1000, now / 1000);
+	EXPECT_LE(ran * 100, now * SHARE_PERCENT);
+	ASSERT_OK(stop_and_verify(self));
 	ASSERT_OK(pghot_assert_conservation());
 }
 

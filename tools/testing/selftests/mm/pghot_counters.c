@@ -327,10 +327,31 @@ static const char *fill_in_child(const struct pghot_topology *topo, int only,
 	return NULL;
 }
 
+/* Make the region hot, and not a page of it has a place in the top tier. */
+static const char *refused_by_target(FIXTURE_DATA(counters) * self)
+{
+	struct pghot_worker *w = &self->worker;
+	const char *err;
+
+	w->cpu = self->topo.cpu[self->top];
+	w->addr = self->region.addr;
+	w->len = REGION;
+	w->write = true;
+	err = pghot_read_counters(&self->before);
+	if (!err)
+		err = pghot_worker_start(w);
+	if (!err)
+		err = pghot_set(NUMA_BALANCING, "2");
+	if (!err)
+		err = pghot_wait_counter(REFUSED_TARGET, PAGES / 2,
+					 &self->before, 20000);
+	pghot_worker_stop(w);
+	return err ? err : pghot_settled(5000);
+}
+
 /* All top-tier nodes are full. */
 TEST_F_TIMEOUT(counters, target, 900)
 {
-	struct pghot_counters at_full;
 	unsigned long touches;
 	int status, nid;
 	pid_t pid;
@@ -345,19 +366,8 @@ TEST_F_TIMEOUT(counters, target, 900)
 			       pghot_node_free_pages(nid),
 			       zone_sum(nid, "high"));
 
-	ASSERT_OK(pghot_read_counters(&at_full));
-	self->before = at_full;
-	self->worker.cpu = self->topo.cpu[self->top];
-	self->worker.addr = self->region.addr;
-	self->worker.len = REGION;
-	self->worker.write = true;
-	ASSERT_OK(pghot_worker_start(&self->worker));
-	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
-	ASSERT_OK(pghot_wait_counter(REFUSED_TARGET, PAGES / 2, &at_full,
-				     20000));
-	pghot_worker_stop(&self->worker);
+	ASSERT_OK(refused_by_target(self));
 	touches = self->worker.touches;
-	ASSERT_OK(pghot_settled(5000));
 	ASSERT_OK(only(self, REFUSED_TARGET, PAGES / 2, PAGES / 4));
 
 	/* With room again, the same pages move. */
@@ -380,7 +390,6 @@ TEST_F_TIMEOUT(counters, target, 900)
 TEST_F_TIMEOUT(counters, target_bound, 900)
 {
 	unsigned long mask = 1UL << self->top | 1UL << self->lower;
-	struct pghot_counters at_full;
 	unsigned long touches;
 	int status, other;
 	pid_t pid;
@@ -396,19 +405,8 @@ TEST_F_TIMEOUT(counters, target_bound, 900)
 			  8 * sizeof(mask), 0), 0);
 	ASSERT_OK(fill_in_child(&self->topo, self->top, &pid));
 
-	ASSERT_OK(pghot_read_counters(&at_full));
-	self->before = at_full;
-	self->worker.cpu = self->topo.cpu[self->top];
-	self->worker.addr = self->region.addr;
-	self->worker.len = REGION;
-	self->worker.write = true;
-	ASSERT_OK(pghot_worker_start(&self->worker));
-	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
-	ASSERT_OK(pghot_wait_counter(REFUSED_TARGET, PAGES / 2, &at_full,
-				     20000));
-	pghot_worker_stop(&self->worker);
+	ASSERT_OK(refused_by_target(self));
 	touches = self->worker.touches;
-	ASSERT_OK(pghot_settled(5000));
 	EXPECT_EQ(pghot_pages_on(other, self->region.addr, REGION), 0);
 	ASSERT_OK(only(self, REFUSED_TARGET, PAGES / 2, PAGES / 4));
 

@@ -276,6 +276,25 @@ static pid_t toggle(const char *path, const char * const *values, int nr)
 	_exit(0);
 }
 
+/*
+ * Wait for writers.  One which was not @alone may have read what another one
+ * wrote after it.
+ */
+static const char *toggled(const pid_t *pid, int nr, bool alone)
+{
+	int status, i;
+
+	for (i = 0; i < nr; i++) {
+		if (pid[i] < 0 || waitpid(pid[i], &status, 0) != pid[i])
+			return pghot_error("writer %d: no process", i);
+		if (!WIFEXITED(status) ||
+		    (WEXITSTATUS(status) && (alone || WEXITSTATUS(status) != 3)))
+			return pghot_error("writer %d: status %x (2 refused, 3 lost)",
+					   i, status);
+	}
+	return NULL;
+}
+
 TEST_F_TIMEOUT(off, toggling_at_full_speed, 900)
 {
 	/* Few zeroes: the scanner needs time with the mode on. */
@@ -288,7 +307,6 @@ TEST_F_TIMEOUT(off, toggling_at_full_speed, 900)
 	};
 	struct pghot_worker *w = self->worker;
 	pid_t pid[3];
-	int status, i;
 
 	/* Scanning slows down while nothing it finds moves, up to this. */
 	ASSERT_OK(pghot_set(SCAN_MAX, "2000"));
@@ -305,13 +323,7 @@ TEST_F_TIMEOUT(off, toggling_at_full_speed, 900)
 	pid[0] = toggle(NUMA_BALANCING, modes, ARRAY_SIZE(modes));
 	pid[1] = toggle(PGHOT_SOURCES, sources, ARRAY_SIZE(sources));
 	pid[2] = toggle(PGHOT_RATE_LIMIT, limits, ARRAY_SIZE(limits));
-	for (i = 0; i < 3; i++) {
-		ASSERT_GT(pid[i], 0);
-		ASSERT_EQ(waitpid(pid[i], &status, 0), pid[i]);
-		EXPECT_TRUE(WIFEXITED(status) && !WEXITSTATUS(status))
-			TH_LOG("writer %d: status %x (2 refused, 3 lost)",
-			       i, status);
-	}
+	ASSERT_OK(toggled(pid, ARRAY_SIZE(pid), true));
 
 	/* It still works: 2, 1, unlimited were the last writes. */
 	ASSERT_OK(pghot_wait_promoted(&self->topo, -1, self->region.addr,
@@ -341,7 +353,7 @@ TEST_F_TIMEOUT(off, two_writers_of_one_knob, 900)
 {
 	static const char * const modes[] = { "0", "2", "3", "0", "1", "2" };
 	static const char * const sources[] = { "0", "1" };
-	int status, i;
+	int i;
 	pid_t pid[4];
 
 	ASSERT_OK(pghot_set(SCAN_MAX, "2000"));
@@ -353,15 +365,7 @@ TEST_F_TIMEOUT(off, two_writers_of_one_knob, 900)
 		pid[2 + i] = toggle(PGHOT_SOURCES, sources,
 				    ARRAY_SIZE(sources));
 	}
-	for (i = 0; i < 4; i++) {
-		ASSERT_GT(pid[i], 0);
-		ASSERT_EQ(waitpid(pid[i], &status, 0), pid[i]);
-		/* the other writer may still have been at it: 3 is no fault */
-		EXPECT_TRUE(WIFEXITED(status) && (!WEXITSTATUS(status) ||
-						  WEXITSTATUS(status) == 3))
-			TH_LOG("writer %d: status %x (2 refused)", i,
-			       status);
-	}
+	ASSERT_OK(toggled(pid, ARRAY_SIZE(pid), false));
 	ASSERT_OK(pghot_wait_promoted(&self->topo, -1, self->region.addr, HOT,
 				      99, 20000, NULL));
 	pghot_worker_stop(&self->worker[0]);
@@ -388,7 +392,7 @@ TEST_F_TIMEOUT(off, four_writers_of_the_mode, 900)
 		{ "1", "3", "0", "2" },
 	};
 	long before = pghot_read_long(TAINTED);
-	int status, i;
+	int i;
 	pid_t pid[4];
 
 	ASSERT_GE(before, 0);
@@ -398,15 +402,7 @@ TEST_F_TIMEOUT(off, four_writers_of_the_mode, 900)
 	ASSERT_OK(pghot_set(NUMA_BALANCING, "2"));
 	for (i = 0; i < 4; i++)
 		pid[i] = toggle(NUMA_BALANCING, modes[i], 4);
-	for (i = 0; i < 4; i++) {
-		ASSERT_GT(pid[i], 0);
-		ASSERT_EQ(waitpid(pid[i], &status, 0), pid[i]);
-		/* 3 is no fault, as above */
-		EXPECT_TRUE(WIFEXITED(status) && (!WEXITSTATUS(status) ||
-						  WEXITSTATUS(status) == 3))
-			TH_LOG("writer %d: status %x (2 refused)", i,
-			       status);
-	}
+	ASSERT_OK(toggled(pid, ARRAY_SIZE(pid), false));
 	EXPECT_EQ(pghot_read_long(TAINTED) & ~before & TAINT_WARN, 0)
 		TH_LOG("a WARNING in the kernel log");
 
