@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from fixture import BASE, Lab, numbers
 
@@ -182,6 +183,24 @@ class Parts(unittest.TestCase):
             kernel.verify({}, {"NUMA": "y"}, kernel.OURS)
         with self.assertRaises(core.Fail):
             kernel.verify({"PGHOT": "n"}, {"PGHOT": "y"}, kernel.OURS)
+
+    def test_a_seed_is_copied_without_stamps_and_with_its_new_path(self):
+        with tempfile.TemporaryDirectory() as folder:
+            here = Path(folder)
+            seed, out = here / "seed", here / "out"
+            files = {kernel.IMAGE: "image", ".stock": "key", ".fragments": "f",
+                     "mm/.a.o.cmd": f"{seed}/x", "tools/o/.b.o.cmd": f"cc {seed}/b.c"}
+            for name, text in files.items():
+                (seed / name).parent.mkdir(parents=True, exist_ok=True)
+                (seed / name).write_text(text)
+            with mock.patch.object(stock, "read_stamp", lambda: {"key": "other"}):
+                kernel.sow(seed, out)
+            self.assertFalse(out.exists(), "a seed of another stock kernel")
+            with mock.patch.object(stock, "read_stamp", lambda: {"key": "key"}):
+                kernel.sow(seed, out)
+            self.assertEqual((out / "tools/o/.b.o.cmd").read_text(), f"cc {out}/b.c")
+            self.assertEqual((out / kernel.IMAGE).read_text(), "image")
+            self.assertFalse((out / ".stock").exists() or (out / ".fragments").exists())
 
     def test_maintainers_amid_misplaced_entries(self):
         body = b"".join(b"%s\nM:\tx\n\n" % t for t in (b"A", b"Z", b"B", b"C", b"Q", b"R"))
