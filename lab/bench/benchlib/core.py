@@ -32,10 +32,13 @@ def main(function):
 
 
 def need_kernels(*names):
-    for name in names:
-        image = BUILD / "out" / name / "arch/x86/boot/bzImage"
-        if not image.is_file():
-            raise Fail(f"kernel '{name}' is not built: run make kernel-{name}")
+    """Bring kernels up to date: what is measured is what the tree holds."""
+    try:
+        status = subprocess.call([ROOT / "lab/base/build", *names], stdout=subprocess.DEVNULL)
+    except OSError as error:
+        raise Fail(f"cannot run lab/base/build: {error.strerror}")
+    if status:
+        raise Fail(f"cannot build the kernels: run make {' '.join(f'kernel-{n}' for n in names)}")
 
 
 def config(kernel):
